@@ -1,0 +1,3 @@
+//! The `lanai` binary: wiring only.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Fixtures and oracles that the tests of all crates share.

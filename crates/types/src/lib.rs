@@ -1,0 +1,1 @@
+//! Ids, digests, safe names, the lifecycle table and limits.

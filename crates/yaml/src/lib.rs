@@ -1,0 +1,1 @@
+//! Lossless YAML documents: parse, edit, emit.
