@@ -1,1 +1,13 @@
 //! Fixtures and oracles that the tests of all crates share.
+//!
+//! Other crates name this one in `dev-dependencies` only; nothing of it is in the product.
+
+mod manifests;
+mod oracle;
+mod places;
+mod skip;
+
+pub use manifests::manifests;
+pub use oracle::oracle;
+pub use places::{corpus, workspace_root};
+pub use skip::{SKIP_LOG, skip};

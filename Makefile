@@ -1,0 +1,36 @@
+# Everything that a person or a build machine does here. `make help` lists it.
+
+SHELL := bash
+.DEFAULT_GOAL := help
+SOAK_SECONDS ?= 600
+export SOAK_SECONDS
+
+.PHONY: help setup run test lint bench soak oracle dist
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## install what is missing to build and test (Debian; root or sudo only if something is missing)
+	@scripts/setup.sh
+
+run: setup ## build and show an edit that leaves everything else alone
+	@scripts/demo.sh
+
+test: ## everything that must hold before a commit: format, lints, tests, dependencies
+	@scripts/test.sh
+
+lint: setup ## format and lints only
+	@scripts/lint.sh
+
+bench: setup ## measure the YAML crate (beside the oracle, if Go is installed)
+	@scripts/bench.sh
+
+soak: setup ## fuzz each target for SOAK_SECONDS (600); needs a nightly toolchain
+	@scripts/soak.sh
+
+oracle: setup ## compare with the YAML library that Go programs use; needs Go
+	@scripts/oracle.sh
+
+dist: setup ## build the binary that is published
+	cargo build --locked --profile dist -p lanai
+	@ls -l "$${CARGO_TARGET_DIR:-target}/dist/lanai"

@@ -1,0 +1,5 @@
+//! Tests of the whole: what holds between the crates, not inside one.
+
+mod arrows;
+mod dependencies;
+mod repository;

@@ -1,0 +1,122 @@
+//! What can be wrong with a text, and where.
+
+use std::fmt;
+
+/// A place in a source: line and column from 1 (columns count characters), and the byte offset from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// The byte offset in the source, from 0.
+    pub offset: usize,
+}
+
+impl Position {
+    /// The position of a byte offset. Offsets past the end name the end.
+    pub fn of(source: &str, offset: usize) -> Self {
+        let mut offset = offset.min(source.len());
+        while !source.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        let before = &source[..offset];
+        let mut line = 1;
+        let mut start = 0;
+        let bytes = before.as_bytes();
+        for (at, byte) in bytes.iter().enumerate() {
+            let lone_return = *byte == b'\r' && source.as_bytes().get(at + 1) != Some(&b'\n');
+            if *byte == b'\n' || lone_return {
+                line += 1;
+                start = at + 1;
+            }
+        }
+        let text = before[start..].trim_start_matches('\u{feff}');
+        Self { line, column: text.chars().count() + 1, offset }
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}", self.line, self.column)
+    }
+}
+
+/// Why a text was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The text is not YAML.
+    Syntax(String),
+    /// The text holds bytes that YAML does not allow.
+    Encoding(String),
+    /// An alias names an anchor that does not stand before it.
+    UnknownAnchor(String),
+    /// A limit was exceeded; the name is that of the field in `YamlLimits`.
+    Limit {
+        /// The field of `lanai_types::YamlLimits`.
+        name: &'static str,
+        /// Its value.
+        limit: usize,
+    },
+}
+
+/// A text that could not be read: the cause, the place, and the line that it stands in.
+///
+/// `Display` gives one line; `{:#}` shows the source line with a caret under the place as well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// What is wrong.
+    pub cause: Cause,
+    /// Where it is wrong.
+    pub position: Position,
+    /// The source line, shortened when it is very long.
+    pub excerpt: String,
+    /// One action that helps, when there is one.
+    pub hint: Option<&'static str>,
+    caret: usize,
+}
+
+/// How many characters of a source line an error shows around its place.
+const EXCERPT_CHARS: usize = 120;
+
+impl Error {
+    pub(crate) fn new(source: &str, offset: usize, cause: Cause, hint: Option<&'static str>) -> Self {
+        let position = Position::of(source, offset);
+        let offset = position.offset;
+        let start = source[..offset].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+        let end = source[offset..].find(['\n', '\r']).map_or(source.len(), |at| offset + at);
+        let line: Vec<char> = source[start..end].chars().filter(|c| *c != '\u{feff}').collect();
+        let at = position.column - 1;
+        let from = at.saturating_sub(EXCERPT_CHARS / 2);
+        let to = (from + EXCERPT_CHARS).min(line.len());
+        let excerpt = line[from.min(to)..to].iter().map(|c| if c.is_control() { ' ' } else { *c }).collect();
+        Self { cause, position, excerpt, hint, caret: at - from }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.position, self.cause)?;
+        if f.alternate() {
+            let number = self.position.line.to_string();
+            write!(f, "\n{number} | {}\n{:width$} | {:caret$}^", self.excerpt, "", "", width = number.len(), caret = self.caret)?;
+            if let Some(hint) = self.hint {
+                write!(f, "\nhint: {hint}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::Syntax(text) | Cause::Encoding(text) => f.write_str(text),
+            Cause::UnknownAnchor(name) => write!(f, "alias \"{name}\" names no anchor that stands before it"),
+            Cause::Limit { name, limit } => write!(f, "the document exceeds the limit `{name}` of {limit}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

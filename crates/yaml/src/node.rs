@@ -1,0 +1,281 @@
+//! Reading nodes.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::document::Document;
+use crate::emit;
+use crate::error::Position;
+use crate::scalar::{self, Resolved, decode};
+use crate::tree::{Kind, NOWHERE, NodeId, State, Style};
+
+/// A node of a document, to be read. Copying it costs nothing.
+#[derive(Clone, Copy)]
+pub struct NodeRef<'a> {
+    pub(crate) document: &'a Document,
+    pub(crate) id: NodeId,
+}
+
+/// How many aliases and merge keys a look-up follows before it gives up on a circle.
+const MAX_HOPS: usize = 64;
+
+impl<'a> NodeRef<'a> {
+    pub(crate) fn new(document: &'a Document, id: NodeId) -> Self {
+        Self { document, id }
+    }
+
+    fn node(self) -> &'a crate::tree::Node {
+        self.document.tree.node(self.id)
+    }
+
+    /// What the node is. An alias is an alias here; see [`NodeRef::target`].
+    pub fn kind(self) -> Kind {
+        self.node().kind
+    }
+
+    /// How it is written.
+    pub fn style(self) -> Style {
+        self.node().style
+    }
+
+    /// The tag as written, such as `!!str` or `!Ref`; `None` where there is none.
+    pub fn tag(self) -> Option<&'a str> {
+        self.document.tree.properties(self.id)?.tag.as_deref()
+    }
+
+    /// The tag in full, handles replaced by their prefixes; `None` where there is none.
+    pub fn full_tag(self) -> Option<String> {
+        let tag = self.tag()?;
+        if let Some(verbatim) = tag.strip_prefix("!<") {
+            return Some(verbatim.trim_end_matches('>').into());
+        }
+        let end = tag[1..].find('!').map_or(1, |at| at + 2);
+        let (handle, suffix) = tag.split_at(end);
+        let declared = self.document.tree.tag_handles.iter().find(|tag| &*tag.handle == handle);
+        let prefix = match (declared, handle) {
+            (Some(declared), _) => &declared.prefix,
+            (None, "!!") => "tag:yaml.org,2002:",
+            (None, _) => handle,
+        };
+        Some(format!("{prefix}{}", percent_decode(suffix)))
+    }
+
+    /// The anchor's name.
+    pub fn anchor(self) -> Option<&'a str> {
+        self.document.tree.properties(self.id)?.anchor.as_deref()
+    }
+
+    /// Follows an alias to the node that it stands for; any other node is its own target. Circles end somewhere in
+    /// the circle.
+    pub fn target(self) -> NodeRef<'a> {
+        let mut at = self;
+        for _ in 0..MAX_HOPS {
+            match (at.kind(), at.node().last.get()) {
+                (Kind::Alias, Some(target)) => at = Self::new(self.document, target),
+                _ => return at,
+            }
+        }
+        at
+    }
+
+    /// The text of a scalar, unquoted and unescaped; the name of an alias; empty for collections.
+    pub fn value(self) -> Cow<'a, str> {
+        let node = self.node();
+        if node.text != NOWHERE {
+            return Cow::Borrowed(&self.document.tree.texts[node.text as usize]);
+        }
+        let raw = node.span.of(&self.document.source);
+        match (node.kind, node.style) {
+            (Kind::Mapping | Kind::Sequence, _) => Cow::Borrowed(""),
+            (Kind::Alias, _) => Cow::Borrowed(&raw[1..]),
+            (Kind::Scalar, Style::SingleQuoted | Style::DoubleQuoted) if !node.cooked => Cow::Borrowed(&raw[1..raw.len() - 1]),
+            (Kind::Scalar, _) if !node.cooked => Cow::Borrowed(raw),
+            (Kind::Scalar, Style::SingleQuoted) => decode::single_quoted(raw),
+            (Kind::Scalar, Style::DoubleQuoted) => decode::double_quoted(raw).unwrap_or(Cow::Borrowed(raw)),
+            (Kind::Scalar, Style::Literal | Style::Folded) => decode::block(raw, node.column as usize),
+            (Kind::Scalar, _) => decode::plain(raw),
+        }
+    }
+
+    /// What a scalar means: quoted text is a string, plain text what the YAML core schema says. Tags decide first.
+    /// Collections are strings here, aliases what they stand for.
+    pub fn resolved(self) -> Resolved {
+        let node = self.target();
+        if node.kind() != Kind::Scalar {
+            return Resolved::Str;
+        }
+        match node.tag() {
+            Some("!!str" | "!" | "!!binary" | "!!timestamp") => return Resolved::Str,
+            Some("!!null") => return Resolved::Null,
+            Some(_) => return scalar::resolve(&node.value()),
+            None => {}
+        }
+        if node.style() == Style::Plain { scalar::resolve(&node.value()) } else { Resolved::Str }
+    }
+
+    /// Whether the node is null: written as such, or left out.
+    pub fn is_null(self) -> bool {
+        self.target().kind() == Kind::Scalar && matches!(self.resolved(), Resolved::Null)
+    }
+
+    /// Whether the node is a scalar of which nothing is written.
+    pub(crate) fn is_absent(self) -> bool {
+        let node = self.node();
+        node.kind == Kind::Scalar && node.state < State::Edited && node.span.is_empty() && node.properties == NOWHERE
+    }
+
+    /// The string, if the node is one (or an alias of one).
+    pub fn as_str(self) -> Option<Cow<'a, str>> {
+        let node = self.target();
+        (node.kind() == Kind::Scalar && node.resolved() == Resolved::Str).then(|| node.value())
+    }
+
+    /// Where the node's content stands in the stream that it was read from; new nodes have the place of the document.
+    pub fn position(self) -> Position {
+        let node = self.node();
+        let offset = if node.state == State::New { self.document.tree.span.start } else { node.span.start };
+        Position::of(&self.document.source, offset as usize)
+    }
+
+    // ---- comments
+
+    /// The comment above the node, without indentation, `#` included.
+    pub fn head_comment(self) -> Option<String> {
+        let comments = self.document.tree.comments(self.id)?;
+        emit::comment_text(&self.document.source, comments.head.as_ref())
+    }
+
+    /// The comment on the node's line.
+    pub fn line_comment(self) -> Option<String> {
+        let comments = self.document.tree.comments(self.id)?;
+        emit::comment_text(&self.document.source, comments.line.as_ref())
+    }
+
+    /// The comment below the node.
+    pub fn foot_comment(self) -> Option<String> {
+        let comments = self.document.tree.comments(self.id)?;
+        emit::comment_text(&self.document.source, comments.foot.as_ref())
+    }
+
+    // ---- collections
+
+    /// The collection or scalar that holds the node; for a value that is its mapping, not its key.
+    pub fn parent(self) -> Option<NodeRef<'a>> {
+        self.node().parent.get().map(|id| Self::new(self.document, id))
+    }
+
+    /// The items of a sequence; nothing for other nodes.
+    pub fn items(self) -> impl Iterator<Item = NodeRef<'a>> {
+        let node = self.target();
+        let is_sequence = node.kind() == Kind::Sequence;
+        let document = self.document;
+        document.tree.children(node.id).filter(move |_| is_sequence).map(move |id| Self::new(document, id))
+    }
+
+    /// The pairs of a mapping as they are written, merge keys unmerged; nothing for other nodes.
+    pub fn entries(self) -> impl Iterator<Item = (NodeRef<'a>, NodeRef<'a>)> {
+        let node = self.target();
+        let document = self.document;
+        let first = if node.kind() == Kind::Mapping { node.node().first.get() } else { None };
+        let mut next = first;
+        std::iter::from_fn(move || {
+            let key = next?;
+            let value = document.tree.node(key).next.get()?;
+            next = document.tree.node(value).next.get();
+            Some((Self::new(document, key), Self::new(document, value)))
+        })
+    }
+
+    /// How many items or pairs a collection has.
+    pub fn len(self) -> usize {
+        match self.target().kind() {
+            Kind::Sequence => self.items().count(),
+            Kind::Mapping => self.entries().count(),
+            Kind::Scalar | Kind::Alias => 0,
+        }
+    }
+
+    /// Whether it has no items or pairs.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value of a key: the mapping's own, the first where it stands twice, else what its merge keys bring.
+    pub fn get(self, key: &str) -> Option<NodeRef<'a>> {
+        self.get_within(key, MAX_HOPS)
+    }
+
+    fn get_within(self, key: &str, hops: usize) -> Option<NodeRef<'a>> {
+        if let Some((_, value)) = self.own_entry(key) {
+            return Some(value);
+        }
+        let hops = hops.checked_sub(1)?;
+        self.merged().into_iter().find_map(|source| source.get_within(key, hops))
+    }
+
+    /// The pair of a key that the mapping itself has.
+    pub fn own_entry(self, key: &str) -> Option<(NodeRef<'a>, NodeRef<'a>)> {
+        self.entries().find(|(name, _)| name.is_key(key))
+    }
+
+    /// Whether the node, a key, is the text `key`.
+    fn is_key(self, key: &str) -> bool {
+        let node = self.target();
+        node.kind() == Kind::Scalar && node.value() == key
+    }
+
+    /// The mappings that merge keys (`<<`) bring in, the strongest first.
+    pub fn merged(self) -> Vec<NodeRef<'a>> {
+        let mut sources = Vec::new();
+        for (key, value) in self.entries() {
+            let merges = key.kind() == Kind::Scalar && key.style() == Style::Plain && key.value() == "<<";
+            if !merges && key.tag() != Some("!!merge") {
+                continue;
+            }
+            let value = value.target();
+            match value.kind() {
+                Kind::Mapping => sources.push(value),
+                Kind::Sequence => sources.extend(value.items().map(NodeRef::target).filter(|item| item.kind() == Kind::Mapping)),
+                Kind::Scalar | Kind::Alias => {}
+            }
+        }
+        sources
+    }
+
+    /// The item of a sequence.
+    pub fn at(self, index: usize) -> Option<NodeRef<'a>> {
+        self.items().nth(index)
+    }
+}
+
+impl fmt::Debug for NodeRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind() {
+            Kind::Scalar => write!(f, "{:?}", self.value()),
+            Kind::Alias => write!(f, "*{}", self.value()),
+            Kind::Sequence => f.debug_list().entries(self.items()).finish(),
+            Kind::Mapping => f.debug_map().entries(self.entries()).finish(),
+        }
+    }
+}
+
+/// Replaces `%41` by `A` in the suffix of a tag; what is not valid stays.
+fn percent_decode(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let code = (bytes[at] == b'%').then(|| text.get(at + 1..at + 3).and_then(|hex| u8::from_str_radix(hex, 16).ok())).flatten();
+        match code {
+            Some(byte) => {
+                out.push(byte);
+                at += 3;
+            }
+            None => {
+                out.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(out).unwrap_or_else(|_| text.into())
+}

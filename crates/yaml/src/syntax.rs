@@ -1,0 +1,116 @@
+//! The syntax layer: text in, a tree of nodes with spans and comments out.
+//!
+//! Everything that knows YAML's grammar is behind [`parse`]. Three steps, each linear: [`scan`] makes tokens,
+//! [`build`] makes nodes of them, [`attach`] gives the comments to nodes.
+
+mod attach;
+mod build;
+mod scan;
+pub(crate) mod token;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use lanai_types::YamlLimits;
+
+use crate::error::{Cause, Error};
+use crate::tree::Tree;
+use scan::{Scanner, Stop};
+use token::{Span, TokenKind};
+
+pub(crate) use attach::text_of as comment_text;
+
+/// A reason to stop reading, before it is turned into an [`Error`] that shows the source.
+#[derive(Debug)]
+pub(crate) struct Fail {
+    offset: usize,
+    cause: Cause,
+    hint: Option<&'static str>,
+}
+
+impl Fail {
+    fn syntax(offset: usize, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { offset, cause: Cause::Syntax(message.into().into_owned()), hint: None }
+    }
+
+    fn limit(offset: usize, name: &'static str, limit: usize) -> Self {
+        Self { offset, cause: Cause::Limit { name, limit }, hint: None }
+    }
+
+    fn hint(mut self, hint: &'static str) -> Self {
+        self.hint = Some(hint);
+        self
+    }
+
+    fn show(self, source: &str) -> Error {
+        Error::new(source, self.offset, self.cause, self.hint)
+    }
+}
+
+/// The trees of a stream, and the bytes behind the last of them.
+pub(crate) struct Parsed {
+    pub trees: Vec<Tree>,
+    pub tail: Span,
+}
+
+/// Reads a stream. Fails on the first error, with its place; limits are checked before memory is spent.
+pub(crate) fn parse(source: &Arc<str>, limits: &YamlLimits) -> Result<Parsed, Error> {
+    check_text(source, limits)?;
+    let mut scanner = Scanner::new(source, limits.max_depth);
+    let mut parsed = Parsed { trees: Vec::new(), tail: Span::default() };
+    let mut start = 0;
+    let mut nodes = 0;
+    loop {
+        let stop = scanner.document().map_err(|fail| fail.show(source))?;
+        let end = scanner.offset();
+        let content = scanner.tokens.iter().any(|token| token.kind != TokenKind::StreamEnd);
+        let only_end = scanner.tokens.first().is_some_and(|token| token.kind == TokenKind::DocumentEnd);
+        if content && !only_end {
+            if parsed.trees.len() >= limits.max_documents {
+                return Err(Fail::limit(start, "max_documents", limits.max_documents).show(source));
+            }
+            let budget = build::Budget { nodes: limits.max_nodes - nodes, limits };
+            let span = Span::new(start, end);
+            let tree = build::build(source, span, &scanner.tokens, &scanner.comments, &budget)
+                .map_err(|fail| fail.show(source))?;
+            nodes += tree.nodes.len();
+            parsed.trees.push(tree);
+            start = end;
+        } else if let (true, Some(last)) = (only_end, parsed.trees.last_mut()) {
+            // A second `...` behind a document belongs to it.
+            last.span.end = Span::new(0, end).end;
+            start = end;
+        }
+        if stop == Stop::Stream {
+            parsed.tail = Span::new(start, source.len());
+            return Ok(parsed);
+        }
+    }
+}
+
+/// Refuses what no YAML text may hold, in one pass over the bytes.
+fn check_text(source: &str, limits: &YamlLimits) -> Result<(), Error> {
+    let limit = limits.max_bytes.min(i32::MAX as usize);
+    if source.len() > limit {
+        return Err(Fail::limit(0, "max_bytes", limit).show(source));
+    }
+    let bytes = source.as_bytes();
+    let suspicious = bytes.iter().fold(false, |any, byte| any | (*byte < 0x20 && !matches!(byte, 9 | 10 | 13)) | (*byte >= 0x7f));
+    if !suspicious {
+        return Ok(());
+    }
+    let bad = source.char_indices().find(|(_, c)| {
+        let code = u32::from(*c);
+        code < 0x20 && !matches!(code, 9 | 10 | 13)
+            || (0x7f..0xa0).contains(&code) && code != 0x85
+            || matches!(code, 0xfffe | 0xffff)
+    });
+    match bad {
+        None => Ok(()),
+        Some((at, c)) => {
+            let cause = Cause::Encoding(format!("the character U+{:04X} is not allowed in YAML", u32::from(c)));
+            let hint = Some("write it as an escape in double quotes");
+            Err(Fail { offset: at, cause, hint }.show(source))
+        }
+    }
+}

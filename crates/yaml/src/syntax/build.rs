@@ -1,0 +1,713 @@
+//! From tokens to nodes.
+//!
+//! An explicit stack of open collections, one step for each token; nothing recurses, so that depth costs no stack.
+
+use std::collections::HashMap;
+
+use lanai_types::YamlLimits;
+
+use super::Fail;
+use super::attach::{Queue, Waiting};
+use super::token::{Flags, Span, Token, TokenKind};
+use crate::error::Cause;
+use crate::tree::{Kind, Link, NOWHERE, Node, NodeId, Properties, State, Style, TagHandle, Tree};
+
+/// What the document may use.
+pub(crate) struct Budget<'a> {
+    /// How many nodes the stream has left.
+    pub nodes: usize,
+    pub limits: &'a YamlLimits,
+}
+
+/// An open collection, and what it expects next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Expect {
+    BlockItem,
+    IndentlessItem,
+    BlockKey,
+    BlockValue,
+    FlowFirstItem,
+    FlowItem,
+    FlowFirstKey,
+    FlowKey,
+    FlowValue,
+    /// The one pair of a mapping without braces, inside of a flow sequence.
+    PairValue,
+    PairEnd,
+}
+
+struct Open {
+    node: NodeId,
+    expect: Expect,
+    /// Nodes in it after aliases are expanded.
+    expanded: usize,
+}
+
+/// Where a node may stand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Anything may begin here.
+    Block,
+    /// A block sequence may stand at its parent's column, too.
+    BlockOrIndentless,
+    /// No block collection may begin here.
+    Inline,
+}
+
+struct Builder<'a> {
+    source: &'a str,
+    tokens: &'a [Token],
+    at: usize,
+    /// The token whose block mapping or sequence was opened already.
+    entered: usize,
+    tree: Tree,
+    stack: Vec<Open>,
+    anchors: HashMap<&'a str, Anchored>,
+    budget: &'a Budget<'a>,
+    /// The comments, where there are any.
+    queue: Option<Queue>,
+    /// How many head comments stand before the dash of the item that is read.
+    stem: usize,
+}
+
+struct Anchored {
+    node: NodeId,
+    /// Nodes below it after expansion; unknown while it is open.
+    expanded: Option<usize>,
+}
+
+/// Builds the tree of one document from its tokens.
+pub(crate) fn build(
+    source: &str,
+    span: Span,
+    tokens: &[Token],
+    comments: &[Span],
+    budget: &Budget<'_>,
+) -> Result<Tree, Fail> {
+    let marker = tokens.iter().find(|token| token.kind == TokenKind::DocumentStart).map(|token| token.span.start);
+    let queue = (!comments.is_empty()).then(|| Queue::collect(source, span, marker, tokens, comments));
+    let tree = Tree { nodes: Vec::with_capacity(tokens.len().min(budget.nodes)), ..Tree::bare(span) };
+    let builder = Builder {
+        source,
+        tokens,
+        at: 0,
+        entered: usize::MAX,
+        tree,
+        stack: Vec::new(),
+        anchors: HashMap::new(),
+        budget,
+        queue,
+        stem: 0,
+    };
+    builder.run()
+}
+
+impl<'a> Builder<'a> {
+    fn run(mut self) -> Result<Tree, Fail> {
+        self.prologue()?;
+        self.document_head();
+        let start = match self.tree.start_mark {
+            NOWHERE => self.peek().span.start,
+            mark => mark + 3,
+        };
+        if self.ends_document() {
+            self.scalar_at(start, Link::NONE, NOWHERE)?;
+        } else {
+            self.node(Place::Block, Link::NONE, NOWHERE)?;
+        }
+        while let Some(open) = self.stack.last() {
+            let (node, expect) = (open.node, open.expect);
+            self.step(node, expect)?;
+        }
+        if !self.ends_document() {
+            return Err(self.unexpected("the document is complete before this").hint("check the indentation, or quote the text"));
+        }
+        let last = self.take();
+        if last.kind == TokenKind::DocumentEnd {
+            self.tree.end_mark = last.span.start;
+        }
+        self.document_foot();
+        self.tree.nodes.shrink_to_fit();
+        Ok(self.tree)
+    }
+
+    // ---- before the content
+
+    fn prologue(&mut self) -> Result<(), Fail> {
+        let mut version_seen = false;
+        while self.peek().kind == TokenKind::Directive {
+            let token = self.take();
+            let words: Vec<&str> = token.span.of(self.source).split_ascii_whitespace().collect();
+            match words.as_slice() {
+                ["%YAML", version] if !version_seen && is_version(version) => version_seen = true,
+                ["%YAML", ..] => {
+                    return Err(Fail::syntax(token.span.start as usize, "a %YAML directive names one version, once, as in \"%YAML 1.2\""));
+                }
+                ["%TAG", handle, prefix] => {
+                    if self.tree.tag_handles.iter().any(|tag| &*tag.handle == *handle) {
+                        return Err(Fail::syntax(token.span.start as usize, "this tag handle is declared twice"));
+                    }
+                    self.tree.tag_handles.push(TagHandle { handle: (*handle).into(), prefix: (*prefix).into() });
+                }
+                ["%TAG", ..] => {
+                    return Err(Fail::syntax(token.span.start as usize, "a %TAG directive names a handle and a prefix"));
+                }
+                _ => {}
+            }
+        }
+        let directives = self.at > 0;
+        if self.peek().kind == TokenKind::DocumentStart {
+            self.tree.start_mark = self.take().span.start;
+        } else if directives {
+            return Err(self.unexpected("a directive must be followed by a document that begins with \"---\""));
+        }
+        Ok(())
+    }
+
+    // ---- open collections
+
+    fn step(&mut self, node: NodeId, expect: Expect) -> Result<(), Fail> {
+        match expect {
+            Expect::BlockItem | Expect::IndentlessItem => self.block_item(node, expect),
+            Expect::BlockKey => self.block_key(node),
+            Expect::BlockValue => {
+                self.expect(Expect::BlockKey);
+                self.value(node, Place::BlockOrIndentless)
+            }
+            Expect::FlowFirstItem | Expect::FlowItem => self.flow_item(node, expect),
+            Expect::FlowFirstKey | Expect::FlowKey => self.flow_key(node, expect),
+            Expect::FlowValue => {
+                self.expect(Expect::FlowKey);
+                self.value(node, Place::Inline)
+            }
+            Expect::PairValue => {
+                self.expect(Expect::PairEnd);
+                self.value(node, Place::Inline)
+            }
+            Expect::PairEnd => {
+                self.close(None);
+                Ok(())
+            }
+        }
+    }
+
+    fn block_item(&mut self, node: NodeId, expect: Expect) -> Result<(), Fail> {
+        let token = self.peek();
+        if token.kind == TokenKind::BlockEntry && !self.flags().has(Flags::SEQUENCE) {
+            let mark = self.take().span;
+            self.stem = self.queue.as_ref().map_or(0, |queue| queue.waiting.head.len());
+            if self.ends_block_node() {
+                return self.scalar_at(mark.end, node.into(), mark.start);
+            }
+            return self.node(Place::Block, node.into(), mark.start);
+        }
+        match (expect, token.kind) {
+            (Expect::IndentlessItem, _) => self.close(None),
+            (_, TokenKind::BlockEnd) => {
+                self.take();
+                self.close(None);
+            }
+            _ => {
+                return Err(self
+                    .unexpected("a list item, or less indentation, is expected here")
+                    .hint("begin each item with \"- \" in the same column"));
+            }
+        }
+        Ok(())
+    }
+
+    fn block_key(&mut self, node: NodeId) -> Result<(), Fail> {
+        let token = self.peek();
+        let flags = self.flags();
+        if token.kind == TokenKind::BlockEnd {
+            self.take();
+            self.comment_end(node);
+            self.close(None);
+            return Ok(());
+        }
+        if flags.has(Flags::MAPPING) {
+            return Err(self.unexpected("this key is indented deeper than the keys before it"));
+        }
+        self.expect(Expect::BlockValue);
+        match token.kind {
+            TokenKind::ExplicitKey => {
+                let mark = self.take().span;
+                if self.ends_block_node() {
+                    return self.scalar_at(mark.end, node.into(), mark.start);
+                }
+                self.node(Place::BlockOrIndentless, node.into(), mark.start)
+            }
+            TokenKind::Value => self.scalar_at(token.span.start, node.into(), NOWHERE),
+            _ if flags.has(Flags::KEY) => self.node(Place::Inline, node.into(), NOWHERE),
+            _ => Err(self
+                .unexpected("a key with a colon, or less indentation, is expected here")
+                .hint("check the indentation; text that goes over lines must be indented deeper than its key")),
+        }
+    }
+
+    /// The value of the key that was read last, empty if there is no colon.
+    fn value(&mut self, node: NodeId, place: Place) -> Result<(), Fail> {
+        if self.peek().kind != TokenKind::Value || self.flags().has(Flags::MAPPING) {
+            let end = self.tree.node(node).last.get().map_or(0, |key| self.tree.node(key).span.end);
+            return self.scalar_at(end, node.into(), NOWHERE);
+        }
+        let mark = self.take().span;
+        let ends = match place {
+            Place::Inline => self.ends_flow_node(),
+            Place::Block | Place::BlockOrIndentless => self.ends_block_node(),
+        };
+        if ends {
+            return self.scalar_at(mark.end, node.into(), mark.start);
+        }
+        self.node(place, node.into(), mark.start)
+    }
+
+    /// Takes the comma before an entry that is not the first, and the end of the collection; tells whether it ended.
+    fn flow_separator(&mut self, first: bool, end: TokenKind) -> Result<bool, Fail> {
+        if !first {
+            if self.peek().kind == TokenKind::FlowEntry {
+                self.take();
+            } else if self.peek().kind != end {
+                return Err(self.unexpected("a comma or the closing bracket is expected here"));
+            }
+        }
+        if self.peek().kind == end {
+            let span = self.take().span;
+            if let Some(open) = self.stack.last() {
+                self.comment_end(open.node);
+            }
+            self.close(Some(span.end));
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn flow_item(&mut self, node: NodeId, expect: Expect) -> Result<(), Fail> {
+        if self.flow_separator(expect == Expect::FlowFirstItem, TokenKind::FlowSequenceEnd)? {
+            return Ok(());
+        }
+        self.expect(Expect::FlowItem);
+        let token = self.peek();
+        let implicit = self.flags().has(Flags::KEY);
+        if !implicit && !matches!(token.kind, TokenKind::ExplicitKey | TokenKind::Value) {
+            return self.node(Place::Inline, node.into(), NOWHERE);
+        }
+        let pair = self.push_node(Kind::Mapping, Style::Flow, token.span.start, node.into(), NOWHERE)?;
+        self.open(pair, Expect::PairValue);
+        self.flow_key_node(pair, token)
+    }
+
+    fn flow_key(&mut self, node: NodeId, expect: Expect) -> Result<(), Fail> {
+        if self.flow_separator(expect == Expect::FlowFirstKey, TokenKind::FlowMappingEnd)? {
+            return Ok(());
+        }
+        self.expect(Expect::FlowValue);
+        let token = self.peek();
+        self.flow_key_node(node, token)
+    }
+
+    fn flow_key_node(&mut self, node: NodeId, token: Token) -> Result<(), Fail> {
+        match token.kind {
+            TokenKind::ExplicitKey => {
+                self.take();
+                if self.ends_flow_node() {
+                    return self.scalar_at(token.span.end, node.into(), token.span.start);
+                }
+                self.node(Place::Inline, node.into(), token.span.start)
+            }
+            TokenKind::Value => self.scalar_at(token.span.start, node.into(), NOWHERE),
+            _ => self.node(Place::Inline, node.into(), NOWHERE),
+        }
+    }
+
+    // ---- nodes
+
+    /// Reads properties, then a scalar or alias, or opens a collection.
+    fn node(&mut self, place: Place, parent: Link, mark: u32) -> Result<(), Fail> {
+        let (properties, anchor) = self.properties()?;
+        let token = self.peek();
+        let flags = self.flags();
+        let start = token.span.start;
+        if flags.has(Flags::MAPPING) {
+            if place == Place::Inline {
+                return Err(self.unexpected("a block mapping cannot begin here"));
+            }
+            let id = self.push_node(Kind::Mapping, Style::Block, start, parent, mark)?;
+            self.tree.node_mut(id).column = token.column;
+            self.entered = self.at;
+            self.comment_stem(id, properties.is_some());
+            self.open(id, Expect::BlockKey);
+            self.finish_node(id, properties, anchor, None);
+            return Ok(());
+        }
+        // The key flag of a key that has properties is on the first of them.
+        let left_out = flags.has(Flags::KEY) || self.ends_block_node() || self.ends_flow_node();
+        if left_out && let Some(properties) = &properties {
+            let end = properties.span.end;
+            let id = self.push_node(Kind::Scalar, Style::Plain, end, parent, mark)?;
+            self.finish_node(id, Some(properties.clone()), anchor, Some(1));
+            return Ok(());
+        }
+        match token.kind {
+            TokenKind::Plain | TokenKind::SingleQuoted | TokenKind::DoubleQuoted | TokenKind::Literal | TokenKind::Folded => {
+                self.take();
+                let id = self.push_node(Kind::Scalar, scalar_style(token.kind), start, parent, mark)?;
+                let node = self.tree.node_mut(id);
+                node.span = token.span;
+                node.cooked = flags.has(Flags::COOKED);
+                node.column = token.column;
+                self.comment_node(id);
+                self.finish_node(id, properties, anchor, Some(1));
+                Ok(())
+            }
+            TokenKind::Alias => {
+                if let Some(properties) = properties {
+                    return Err(Fail::syntax(properties.span.start as usize, "an alias cannot have an anchor or a tag"));
+                }
+                self.alias(token, parent, mark)
+            }
+            TokenKind::FlowSequenceStart | TokenKind::FlowMappingStart => {
+                self.take();
+                let (kind, expect) = if token.kind == TokenKind::FlowSequenceStart {
+                    (Kind::Sequence, Expect::FlowFirstItem)
+                } else {
+                    (Kind::Mapping, Expect::FlowFirstKey)
+                };
+                let id = self.push_node(kind, Style::Flow, start, parent, mark)?;
+                self.comment_node(id);
+                self.open(id, expect);
+                self.finish_node(id, properties, anchor, None);
+                Ok(())
+            }
+            TokenKind::BlockEntry if place != Place::Inline && (flags.has(Flags::SEQUENCE) || place == Place::BlockOrIndentless) => {
+                let id = self.push_node(Kind::Sequence, Style::Block, start, parent, mark)?;
+                let indentless = !flags.has(Flags::SEQUENCE);
+                let column = parent.get().map_or(0, |parent| self.tree.node(parent).column);
+                self.tree.node_mut(id).column = if indentless { column } else { token.column };
+                self.entered = self.at;
+                if !indentless {
+                    self.comment_stem(id, properties.is_some());
+                }
+                self.open(id, if indentless { Expect::IndentlessItem } else { Expect::BlockItem });
+                self.finish_node(id, properties, anchor, None);
+                Ok(())
+            }
+            _ => Err(self.unexpected("content is expected here")),
+        }
+    }
+
+    fn alias(&mut self, token: Token, parent: Link, mark: u32) -> Result<(), Fail> {
+        self.take();
+        let name = &token.span.of(self.source)[1..];
+        let Some(anchored) = self.anchors.get(name) else {
+            return Err(Fail { offset: token.span.start as usize, cause: Cause::UnknownAnchor(name.into()), hint: None });
+        };
+        let (target, expanded) = (anchored.node, anchored.expanded.unwrap_or(1));
+        let id = self.push_node(Kind::Alias, Style::Plain, token.span.start, parent, mark)?;
+        let node = self.tree.node_mut(id);
+        node.span = token.span;
+        node.last = target.into();
+        self.comment_node(id);
+        self.tree.has_aliases = true;
+        self.count(expanded)
+    }
+
+    /// Anchor and tag before a node, in either order.
+    fn properties(&mut self) -> Result<(Option<Properties>, Option<&'a str>), Fail> {
+        let mut found: Option<Properties> = None;
+        let mut anchor = None;
+        loop {
+            let token = self.peek();
+            if !matches!(token.kind, TokenKind::Anchor | TokenKind::Tag) {
+                return Ok((found, anchor));
+            }
+            if self.flags().has(Flags::MAPPING) || found.is_some() && self.flags().has(Flags::KEY) {
+                return Ok((found, anchor));
+            }
+            self.take();
+            let text = token.span.of(self.source);
+            let properties = found.get_or_insert_with(|| Properties { span: token.span, ..Properties::default() });
+            properties.span.end = token.span.end;
+            let slot = if token.kind == TokenKind::Anchor {
+                anchor = Some(&text[1..]);
+                (&mut properties.anchor, &text[1..])
+            } else {
+                (&mut properties.tag, text)
+            };
+            if slot.0.is_some() {
+                return Err(Fail::syntax(token.span.start as usize, "a node can have one anchor and one tag"));
+            }
+            *slot.0 = Some(slot.1.into());
+            if token.kind == TokenKind::Tag {
+                self.check_tag(text, token.span.start)?;
+            }
+        }
+    }
+
+    /// Refuses a tag whose handle was not declared.
+    fn check_tag(&self, text: &str, offset: u32) -> Result<(), Fail> {
+        let Some(end) = text[1..].find('!').map(|at| at + 2) else { return Ok(()) };
+        let handle = &text[..end];
+        if text.starts_with("!<") || handle == "!!" || self.tree.tag_handles.iter().any(|tag| &*tag.handle == handle) {
+            return Ok(());
+        }
+        Err(Fail::syntax(offset as usize, format!("the tag handle \"{handle}\" is not declared")).hint("declare it with %TAG before \"---\""))
+    }
+
+    fn push_node(&mut self, kind: Kind, style: Style, start: u32, parent: Link, mark: u32) -> Result<NodeId, Fail> {
+        if self.tree.nodes.len() >= self.budget.nodes {
+            return Err(Fail::limit(start as usize, "max_nodes", self.budget.limits.max_nodes));
+        }
+        let id = NodeId::new(self.tree.nodes.len());
+        self.tree.nodes.push(Node {
+            kind,
+            style,
+            cooked: false,
+            state: State::Clean,
+            column: 0,
+            span: Span { start, end: start },
+            mark,
+            parent,
+            next: Link::NONE,
+            first: Link::NONE,
+            last: Link::NONE,
+            properties: NOWHERE,
+            comments: NOWHERE,
+            text: NOWHERE,
+        });
+        if let Some(parent) = parent.get() {
+            self.tree.append(parent, id);
+        }
+        Ok(id)
+    }
+
+    /// Gives the node its properties; counts it when it is complete (`expanded`).
+    #[allow(clippy::cast_possible_truncation, reason = "there are fewer properties than nodes")]
+    fn finish_node(&mut self, id: NodeId, properties: Option<Properties>, anchor: Option<&'a str>, expanded: Option<usize>) {
+        if let Some(properties) = properties {
+            self.tree.node_mut(id).properties = self.tree.properties.len() as u32;
+            self.tree.properties.push(properties);
+        }
+        if let Some(name) = anchor {
+            self.anchors.insert(name, Anchored { node: id, expanded });
+        }
+        if let (Some(expanded), Some(open)) = (expanded, self.stack.last_mut()) {
+            open.expanded = open.expanded.saturating_add(expanded);
+        }
+    }
+
+    fn scalar_at(&mut self, offset: u32, parent: Link, mark: u32) -> Result<(), Fail> {
+        let id = self.push_node(Kind::Scalar, Style::Plain, offset, parent, mark)?;
+        self.finish_node(id, None, None, Some(1));
+        Ok(())
+    }
+
+    // ---- the stack
+
+    fn open(&mut self, node: NodeId, expect: Expect) {
+        self.stack.push(Open { node, expect, expanded: 1 });
+    }
+
+    fn expect(&mut self, expect: Expect) {
+        if let Some(open) = self.stack.last_mut() {
+            open.expect = expect;
+        }
+    }
+
+    /// Closes the innermost collection. Block collections end with their last child.
+    fn close(&mut self, end: Option<u32>) {
+        let Some(open) = self.stack.pop() else { return };
+        let last = self.tree.node(open.node).last.get();
+        let end = end.unwrap_or_else(|| {
+            last.map_or(self.tree.node(open.node).span.start, |last| {
+                let last = self.tree.node(last);
+                if last.mark == NOWHERE { last.span.end } else { last.span.end.max(last.mark + 1) }
+            })
+        });
+        self.tree.node_mut(open.node).span.end = end;
+        if let Some(outer) = self.stack.last_mut() {
+            outer.expanded = outer.expanded.saturating_add(open.expanded);
+        }
+        if let Some(name) = self.tree.properties(open.node).and_then(|properties| properties.anchor.as_deref()) {
+            if let Some(anchored) = self.anchors.get_mut(name).filter(|anchored| anchored.node == open.node) {
+                anchored.expanded = Some(open.expanded);
+            }
+        }
+    }
+
+    /// Counts what an alias stands for.
+    fn count(&mut self, expanded: usize) -> Result<(), Fail> {
+        let limit = self.budget.limits.max_expanded_nodes;
+        let mut total = expanded;
+        if let Some(open) = self.stack.last_mut() {
+            open.expanded = open.expanded.saturating_add(expanded);
+            total = open.expanded;
+        }
+        if total > limit {
+            let offset = self.peek().span.start as usize;
+            return Err(Fail::limit(offset, "max_expanded_nodes", limit));
+        }
+        Ok(())
+    }
+
+    // ---- comments
+
+    /// Gives what waits to a scalar, an alias, or the beginning of a flow collection.
+    fn comment_node(&mut self, id: NodeId) {
+        let Some(queue) = &mut self.queue else { return };
+        let waiting = std::mem::take(&mut queue.waiting);
+        if waiting.is_empty() {
+            return;
+        }
+        let comments = waiting.into_comments(self.source);
+        *self.tree.comments_mut(id) = comments;
+    }
+
+    /// The head comments that stand before a dash are those of the collection behind the dash.
+    fn comment_stem(&mut self, id: NodeId, has_properties: bool) {
+        let stem = std::mem::take(&mut self.stem);
+        let token = self.peek();
+        let Some(queue) = &mut self.queue else { return };
+        if stem == 0 || has_properties {
+            return;
+        }
+        queue.reach(&token);
+        let rest = queue.waiting.head.split_off(stem);
+        let head = std::mem::replace(&mut queue.waiting.head, rest);
+        self.tree.comments_mut(id).head = Waiting::join(self.source, &head);
+    }
+
+    /// The end of a mapping or of a flow collection: line and foot are those of its end.
+    fn comment_end(&mut self, id: NodeId) {
+        let Some(queue) = &mut self.queue else { return };
+        let waiting = std::mem::take(&mut queue.waiting);
+        if waiting.is_empty() && self.tree.comments(id).is_none() {
+            return;
+        }
+        let ending = waiting.into_comments(self.source);
+        let comments = self.tree.comments_mut(id);
+        comments.line = ending.line;
+        comments.foot = ending.foot;
+    }
+
+    /// What stands above the first node, up to the last blank line, is the document's own.
+    fn document_head(&mut self) {
+        let token = self.peek();
+        let Some(queue) = &mut self.queue else { return };
+        let mut own = std::mem::take(&mut queue.prologue);
+        if queue.implicit {
+            queue.reach(&token);
+            if let Some((above, below)) = queue.waiting.split_at_last_blank_line(self.source) {
+                own.extend(above);
+                queue.waiting.head = below;
+            }
+        }
+        self.tree.own.head = Waiting::join(self.source, &own);
+    }
+
+    fn document_foot(&mut self) {
+        let Some(queue) = &mut self.queue else { return };
+        let waiting = std::mem::take(&mut queue.waiting);
+        let comments = waiting.into_comments(self.source);
+        self.tree.own.foot = comments.foot.or(comments.head);
+        self.settle_feet();
+    }
+
+    /// A foot below a value is the foot of its key; one above a key, further left, is that of the key before.
+    fn settle_feet(&mut self) {
+        for at in (0..self.tree.nodes.len()).rev() {
+            let id = NodeId::new(at);
+            if self.tree.node(id).kind != Kind::Mapping {
+                continue;
+            }
+            let block = self.tree.node(id).style == Style::Block;
+            let children: Vec<NodeId> = self.tree.children(id).collect();
+            let mut before: Option<NodeId> = None;
+            for pair in children.chunks_exact(2) {
+                let (key, value) = (pair[0], pair[1]);
+                if block && before.is_some() && let Some(foot) = self.tree.take_foot(key) {
+                    self.tree.comments_mut(before.unwrap_or(key)).foot = Some(foot);
+                }
+                if self.tree.comments(key).is_none_or(|comments| comments.foot.is_none()) && let Some(foot) = self.tree.take_foot(value) {
+                    self.tree.comments_mut(key).foot = Some(foot);
+                }
+                before = Some(key);
+            }
+            if block && let (Some(last), Some(foot)) = (before, self.tree.take_foot(id)) {
+                self.tree.comments_mut(last).foot = Some(foot);
+            }
+        }
+    }
+
+    // ---- tokens
+
+    fn peek(&self) -> Token {
+        self.tokens.get(self.at).copied().unwrap_or(Token {
+            kind: TokenKind::StreamEnd,
+            flags: Flags::default(),
+            span: Span { start: self.tree.span.end, end: self.tree.span.end },
+            column: 0,
+        })
+    }
+
+    /// The flags of the next token, without the collection that was opened for it already.
+    fn flags(&self) -> Flags {
+        let flags = self.peek().flags;
+        if self.entered == self.at { flags.without_start() } else { flags }
+    }
+
+    fn take(&mut self) -> Token {
+        let token = self.peek();
+        if let Some(queue) = &mut self.queue {
+            queue.reach(&token);
+        }
+        self.at += 1;
+        token
+    }
+
+    fn ends_document(&self) -> bool {
+        matches!(self.peek().kind, TokenKind::StreamEnd | TokenKind::DocumentEnd)
+    }
+
+    /// Whether a node that is expected in a block collection is left out.
+    fn ends_block_node(&self) -> bool {
+        let flags = self.flags();
+        match self.peek().kind {
+            TokenKind::BlockEnd | TokenKind::StreamEnd | TokenKind::DocumentEnd => true,
+            TokenKind::ExplicitKey | TokenKind::Value => !flags.has(Flags::MAPPING),
+            TokenKind::BlockEntry => !flags.has(Flags::SEQUENCE) && !self.may_be_indentless(),
+            _ => flags.has(Flags::KEY) && !flags.has(Flags::MAPPING),
+        }
+    }
+
+    /// Whether a dash here would begin a sequence at its parent's column: only behind the key of a block mapping.
+    fn may_be_indentless(&self) -> bool {
+        self.stack.last().is_some_and(|open| matches!(open.expect, Expect::BlockKey | Expect::BlockValue))
+    }
+
+    fn ends_flow_node(&self) -> bool {
+        matches!(
+            self.peek().kind,
+            TokenKind::FlowEntry | TokenKind::FlowSequenceEnd | TokenKind::FlowMappingEnd | TokenKind::Value
+        ) && !self.flags().has(Flags::MAPPING)
+    }
+
+    fn unexpected(&self, message: &'static str) -> Fail {
+        Fail::syntax(self.peek().span.start as usize, message)
+    }
+}
+
+fn scalar_style(kind: TokenKind) -> Style {
+    match kind {
+        TokenKind::SingleQuoted => Style::SingleQuoted,
+        TokenKind::DoubleQuoted => Style::DoubleQuoted,
+        TokenKind::Literal => Style::Literal,
+        TokenKind::Folded => Style::Folded,
+        _ => Style::Plain,
+    }
+}
+
+fn is_version(text: &str) -> bool {
+    let Some((major, minor)) = text.split_once('.') else { return false };
+    [major, minor].iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+}

@@ -1,0 +1,300 @@
+//! The tree of one document: an arena of small nodes that point into the source.
+
+use crate::syntax::token::Span;
+
+/// The index of a node in its tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct NodeId(u32);
+
+impl NodeId {
+    #[allow(clippy::cast_possible_truncation, reason = "`YamlLimits::max_nodes` and the source's length keep it below u32::MAX")]
+    pub fn new(index: usize) -> Self {
+        Self(index as u32)
+    }
+
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A [`NodeId`] that may be absent, in four bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Link(u32);
+
+impl Link {
+    pub const NONE: Link = Link(u32::MAX);
+
+    pub fn get(self) -> Option<NodeId> {
+        (self != Self::NONE).then_some(NodeId(self.0))
+    }
+}
+
+impl From<NodeId> for Link {
+    fn from(id: NodeId) -> Self {
+        Self(id.0)
+    }
+}
+
+impl From<Option<NodeId>> for Link {
+    fn from(id: Option<NodeId>) -> Self {
+        id.map_or(Self::NONE, Into::into)
+    }
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Text; numbers, booleans and nulls included.
+    Scalar,
+    /// Pairs of keys and values.
+    Mapping,
+    /// A list.
+    Sequence,
+    /// A reference to an anchor.
+    Alias,
+}
+
+/// How a node is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Style {
+    /// A scalar without quotes, possibly empty.
+    Plain,
+    /// A scalar in `'single quotes'`.
+    SingleQuoted,
+    /// A scalar in `"double quotes"`.
+    DoubleQuoted,
+    /// A scalar in `|` style.
+    Literal,
+    /// A scalar in `>` style.
+    Folded,
+    /// A collection by indentation.
+    Block,
+    /// A collection in brackets.
+    Flow,
+}
+
+/// No position: for marks that do not exist.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// A node. Mapping children alternate: key, value, key, value.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub kind: Kind,
+    pub style: Style,
+    /// A scalar whose value is not its bytes as they stand.
+    pub cooked: bool,
+    pub state: State,
+    /// Block collections: the column of the entries. Block scalars: the indentation of the content.
+    pub column: u32,
+    /// The content, without properties; empty for an empty scalar.
+    pub span: Span,
+    /// What introduces the node: the colon before a value, the dash before an item, the `?` before an explicit key.
+    pub mark: u32,
+    pub parent: Link,
+    pub next: Link,
+    pub first: Link,
+    pub last: Link,
+    /// Index into `Tree::properties`, or [`NOWHERE`].
+    pub properties: u32,
+    /// Index into `Tree::comments`, or [`NOWHERE`].
+    pub comments: u32,
+    /// Index into `Tree::texts` of a value that is not in the source, or [`NOWHERE`].
+    pub text: u32,
+}
+
+/// What happened to a node since it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum State {
+    /// Nothing, here and below.
+    Clean,
+    /// Something below it was edited.
+    Below,
+    /// It was edited itself; its place in the source is known.
+    Edited,
+    /// It has no place in the source.
+    New,
+}
+
+/// Anchor and tag of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Properties {
+    /// The anchor's name.
+    pub anchor: Option<Box<str>>,
+    /// The tag as written, `!` included.
+    pub tag: Option<Box<str>>,
+    /// Where both stand; empty when they are new.
+    pub span: Span,
+}
+
+/// One comment: a range of the source from its first `#` to the end of its last line, or new text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Comment {
+    /// Where it stands; empty when it is new.
+    pub span: Span,
+    /// Its text when that is not what stands in the source; an empty text removes it.
+    pub text: Option<Box<str>>,
+}
+
+/// The comments of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Comments {
+    pub head: Option<Comment>,
+    pub line: Option<Comment>,
+    pub foot: Option<Comment>,
+}
+
+/// A `%TAG` directive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TagHandle {
+    pub handle: Box<str>,
+    pub prefix: Box<str>,
+}
+
+/// One document.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    pub nodes: Vec<Node>,
+    pub properties: Vec<Properties>,
+    pub comments: Vec<Comments>,
+    pub texts: Vec<Box<str>>,
+    pub root: NodeId,
+    /// All bytes of the document, markers and trailing trivia included.
+    pub span: Span,
+    /// Where `---` stands, or [`NOWHERE`].
+    pub start_mark: u32,
+    /// Where `...` stands, or [`NOWHERE`].
+    pub end_mark: u32,
+    pub tag_handles: Vec<TagHandle>,
+    /// Comments of the document itself: the head before the first node, the foot behind the last.
+    pub own: Comments,
+    /// Ranges of the source that were removed.
+    pub cuts: Vec<Span>,
+    /// Aliases exist, so that look-ups must follow them.
+    pub has_aliases: bool,
+}
+
+impl Tree {
+    /// A document without content over a text that holds nothing but comments.
+    pub fn empty(span: Span) -> Self {
+        let node = Node {
+            kind: Kind::Scalar,
+            style: Style::Plain,
+            cooked: false,
+            state: State::Clean,
+            column: 0,
+            span: Span { start: span.end, end: span.end },
+            mark: NOWHERE,
+            parent: Link::NONE,
+            next: Link::NONE,
+            first: Link::NONE,
+            last: Link::NONE,
+            properties: NOWHERE,
+            comments: NOWHERE,
+            text: NOWHERE,
+        };
+        Self { nodes: vec![node], ..Self::bare(span) }
+    }
+
+    /// A tree without nodes.
+    pub fn bare(span: Span) -> Self {
+        Self {
+            nodes: Vec::new(),
+            properties: Vec::new(),
+            comments: Vec::new(),
+            texts: Vec::new(),
+            root: NodeId::new(0),
+            span,
+            start_mark: NOWHERE,
+            end_mark: NOWHERE,
+            tag_handles: Vec::new(),
+            own: Comments::default(),
+            cuts: Vec::new(),
+            has_aliases: false,
+        }
+    }
+
+    /// Whether anything was edited.
+    pub fn is_edited(&self) -> bool {
+        self.node(self.root).state != State::Clean
+    }
+
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    pub fn node_mut(&mut self, id: NodeId) -> &mut Node {
+        &mut self.nodes[id.index()]
+    }
+
+    pub fn properties(&self, id: NodeId) -> Option<&Properties> {
+        self.properties.get(self.node(id).properties as usize)
+    }
+
+    pub fn comments(&self, id: NodeId) -> Option<&Comments> {
+        self.comments.get(self.node(id).comments as usize)
+    }
+
+    /// The comments of a node, to change them.
+    #[allow(clippy::cast_possible_truncation, reason = "there are at most two comment records for each node")]
+    pub fn comments_mut(&mut self, id: NodeId) -> &mut Comments {
+        let at = self.node(id).comments;
+        if at == NOWHERE {
+            self.node_mut(id).comments = self.comments.len() as u32;
+            self.comments.push(Comments::default());
+        }
+        let at = self.node(id).comments;
+        &mut self.comments[at as usize]
+    }
+
+    /// Takes the foot comment of a node away.
+    pub fn take_foot(&mut self, id: NodeId) -> Option<Comment> {
+        let at = self.node(id).comments as usize;
+        self.comments.get_mut(at)?.foot.take()
+    }
+
+    #[allow(clippy::cast_possible_truncation, reason = "each text costs memory, and nodes are limited")]
+    pub fn add_text(&mut self, text: &str) -> u32 {
+        self.texts.push(text.into());
+        (self.texts.len() - 1) as u32
+    }
+
+    /// The children of a node: items of a sequence, keys and values of a mapping in turn.
+    pub fn children(&self, id: NodeId) -> Children<'_> {
+        Children { tree: self, next: self.node(id).first }
+    }
+
+    /// Puts `child` behind the last child of `parent`.
+    pub fn append(&mut self, parent: NodeId, child: NodeId) {
+        self.node_mut(child).parent = parent.into();
+        match self.node(parent).last.get() {
+            Some(last) => self.node_mut(last).next = child.into(),
+            None => self.node_mut(parent).first = child.into(),
+        }
+        self.node_mut(parent).last = child.into();
+    }
+
+    /// Where the node begins in the source, properties included.
+    pub fn start(&self, id: NodeId) -> u32 {
+        let node = self.node(id);
+        match self.properties(id) {
+            Some(properties) if !properties.span.is_empty() => properties.span.start.min(node.span.start),
+            _ => node.span.start,
+        }
+    }
+}
+
+/// Iterates over the children of a node.
+pub(crate) struct Children<'a> {
+    tree: &'a Tree,
+    next: Link,
+}
+
+impl Iterator for Children<'_> {
+    type Item = NodeId;
+
+    fn next(&mut self) -> Option<NodeId> {
+        let id = self.next.get()?;
+        self.next = self.tree.node(id).next;
+        Some(id)
+    }
+}

@@ -1,0 +1,4 @@
+//! The integration tests of the YAML crate.
+
+mod events;
+mod suite;

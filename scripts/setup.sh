@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Makes a bare Debian machine able to build and test. Does nothing, and needs no rights, where all is there.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+packages=()
+{ have cc && have make; } || packages+=(build-essential)
+have git || packages+=(git)
+[ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] || packages+=(ca-certificates)
+
+if [ ${#packages[@]} -gt 0 ]; then
+  have apt-get || fail "please install: ${packages[*]} (this script can only use apt-get, which is not here)"
+  as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    have sudo || fail "please install as root: apt-get install ${packages[*]}"
+    as_root=(sudo)
+  fi
+  say "installing ${packages[*]}"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${packages[@]}"
+fi
+
+wanted="$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)"
+have cargo || fail "cargo is not installed; install Rust $wanted or newer with rustup (see https://rustup.rs), then run this again"
+
+found="$(rustc --version | cut -d ' ' -f 2)"
+oldest="$(printf '%s\n' "$wanted" "${found%%-*}" | sort -V | head -n 1)"
+[ "$oldest" = "$wanted" ] || fail "Rust $found is too old: $wanted or newer is needed (rustup update stable)"
+
+for component in rustfmt clippy; do
+  command="cargo-${component/rustfmt/fmt}"
+  if "$command" --version >/dev/null 2>&1; then continue; fi
+  have rustup || fail "$component is not installed, and there is no rustup to install it with"
+  say "installing $component"
+  rustup component add "$component"
+done

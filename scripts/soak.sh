@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Fuzzes every target in fuzz/, SOAK_SECONDS each, and stops at the first that fails.
+# What the fuzzer learns is kept in the target folder, so that the next soak begins where this one ended.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+seconds="${SOAK_SECONDS:-600}"
+[ -f fuzz/Cargo.toml ] || fail "there are no fuzz targets in fuzz/"
+cargo +nightly --version >/dev/null 2>&1 || fail "the fuzzer needs a nightly toolchain: rustup toolchain install nightly"
+if ! have cargo-fuzz; then
+  say "installing cargo-fuzz"
+  cargo install cargo-fuzz --locked
+fi
+
+targets="$(cargo +nightly fuzz list)"
+[ -n "$targets" ] || fail "there are no fuzz targets in fuzz/"
+for name in $targets; do
+  say "$name, $seconds s"
+  corpus="$target/fuzz/$name/corpus"
+  mkdir -p "$corpus" "$target/fuzz/$name/failures"
+  folders=("$corpus")
+  # Inputs that are kept in the repository are read, never written.
+  if [ -d "fuzz/seeds/$name" ]; then folders+=("$PWD/fuzz/seeds/$name"); fi
+  cargo +nightly fuzz run "$name" "${folders[@]}" -- \
+    -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+    -artifact_prefix="$target/fuzz/$name/failures/"
+done
+say "every target held for $seconds s"
