@@ -195,10 +195,10 @@ impl<'a> Builder<'a> {
         let token = self.peek();
         if token.kind == TokenKind::BlockEntry && !self.flags().has(Flags::SEQUENCE) {
             let mark = self.take().span;
-            self.stem = self.queue.as_ref().map_or(0, |queue| queue.waiting.head.len());
             if self.ends_block_node() {
                 return self.scalar_at(mark.end, node.into(), mark.start);
             }
+            self.stem = self.queue.as_ref().map_or(0, |queue| queue.waiting.head.len());
             return self.node(Place::Block, node.into(), mark.start);
         }
         match (expect, token.kind) {
@@ -324,7 +324,9 @@ impl<'a> Builder<'a> {
 
     /// Reads properties, then a scalar or alias, or opens a collection.
     fn node(&mut self, place: Place, parent: Link, mark: u32) -> Result<(), Fail> {
+        let stem = std::mem::take(&mut self.stem);
         let (properties, anchor) = self.properties()?;
+        let stem = if properties.is_some() { 0 } else { stem };
         let token = self.peek();
         let flags = self.flags();
         let start = token.span.start;
@@ -335,7 +337,7 @@ impl<'a> Builder<'a> {
             let id = self.push_node(Kind::Mapping, Style::Block, start, parent, mark)?;
             self.tree.node_mut(id).column = token.column;
             self.entered = self.at;
-            self.comment_stem(id, properties.is_some());
+            self.comment_stem(id, stem);
             self.open(id, Expect::BlockKey);
             self.finish_node(id, properties, anchor, None);
             return Ok(());
@@ -386,7 +388,7 @@ impl<'a> Builder<'a> {
                 self.tree.node_mut(id).column = if indentless { column } else { token.column };
                 self.entered = self.at;
                 if !indentless {
-                    self.comment_stem(id, properties.is_some());
+                    self.comment_stem(id, stem);
                 }
                 self.open(id, if indentless { Expect::IndentlessItem } else { Expect::BlockItem });
                 self.finish_node(id, properties, anchor, None);
@@ -564,11 +566,10 @@ impl<'a> Builder<'a> {
     }
 
     /// The head comments that stand before a dash are those of the collection behind the dash.
-    fn comment_stem(&mut self, id: NodeId, has_properties: bool) {
-        let stem = std::mem::take(&mut self.stem);
+    fn comment_stem(&mut self, id: NodeId, stem: usize) {
         let token = self.peek();
         let Some(queue) = &mut self.queue else { return };
-        if stem == 0 || has_properties {
+        if stem == 0 {
             return;
         }
         queue.reach(&token);

@@ -179,7 +179,7 @@ impl<'a> Scanner<'a> {
                     self.after_tab |= self.key_allowed;
                     self.pos += 1;
                 }
-                b'\n' | b'\r' => self.line_break(),
+                b'\n' | b'\r' => self.line_break()?,
                 b'#' => {
                     if self.pos > self.line && !is_blank(self.at(self.pos - 1)) {
                         return Ok(());
@@ -203,13 +203,20 @@ impl<'a> Scanner<'a> {
     }
 
     /// Takes a line break. In block context, what follows may be a key again.
-    fn line_break(&mut self) {
+    fn line_break(&mut self) -> Result<(), Fail> {
+        if let Some(candidate) = self.candidate.filter(|candidate| self.flow.is_empty() && candidate.column == self.indent) {
+            let start = self.tokens[candidate.token].span.start as usize;
+            return Err(Fail::syntax(start, "a key with a colon is expected here")
+                .hint("check the indentation; text that goes over lines must be indented deeper than its key"));
+        }
         self.pos = self.after_break(self.pos);
         self.line = self.pos;
         self.after_tab = false;
         if self.flow.is_empty() {
             self.key_allowed = true;
+            self.candidate = None;
         }
+        Ok(())
     }
 
     /// Skips a byte order mark; tells whether there was one. The column counts from behind it.
@@ -232,7 +239,7 @@ impl<'a> Scanner<'a> {
             _ => return Err(self.fail("only a comment may follow \"...\" on its line")),
         }
         if self.pos < self.src.len() {
-            self.line_break();
+            self.line_break()?;
         }
         Ok(())
     }

@@ -1,4 +1,5 @@
 //! The integration tests of the YAML crate.
 
 mod events;
+mod oracle;
 mod suite;

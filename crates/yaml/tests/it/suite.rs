@@ -9,7 +9,7 @@ use lanai_yaml::Stream;
 use crate::events;
 
 /// Cases that we read otherwise than the suite says; each has its reason in `docs/yaml.md`.
-const DEVIATIONS: &[&str] = &[];
+const DEVIATIONS: &[&str] = &["9C9N", "JEF9/02", "L24T/01", "QB6E", "VJP3/00", "Y79Y/03"];
 
 struct Case {
     id: String,
@@ -40,6 +40,9 @@ fn cases(path: &Path) -> Vec<Case> {
     }
     let stem = path.file_stem().and_then(|stem| stem.to_str()).expect("suite files have names").to_owned();
     let several = entries.len() > 1;
+    if entries.iter().any(|entry| entry.get("skip").is_some_and(|skip| skip == "true")) {
+        return Vec::new();
+    }
     let mut tree = String::new();
     let mut out = Vec::new();
     for (at, entry) in entries.iter().enumerate() {

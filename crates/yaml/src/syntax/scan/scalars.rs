@@ -287,10 +287,6 @@ impl Scanner<'_> {
                     line = self.after_break(content);
                 }
                 b'\t' if spaces < floor => {
-                    let text = self.src[content..].iter().position(|byte| !is_blank(*byte)).map_or(self.src.len(), |at| content + at);
-                    if is_break_or_end(self.at(text)) || self.at(text) == b'#' {
-                        return Ok(floor.max(spaces));
-                    }
                     return Err(Fail::syntax(content, "a tab cannot be used for indentation").hint("use spaces"));
                 }
                 _ if spaces < floor => return Ok(floor.max(widest)),
