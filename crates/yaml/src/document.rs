@@ -139,6 +139,11 @@ impl Document {
         }
     }
 
+    /// A document that was made, not read.
+    pub(crate) fn of_tree(tree: Tree) -> Self {
+        Self { source: "".into(), tree: Arc::new(tree) }
+    }
+
     /// The outermost node.
     pub fn root(&self) -> NodeRef<'_> {
         NodeRef::new(self, self.tree.root)
@@ -147,6 +152,11 @@ impl Document {
     /// The comments of the document itself: what stands above the first node, set off by a blank line.
     pub fn head_comment(&self) -> Option<String> {
         emit::comment_text(&self.source, self.tree.own.head.as_ref())
+    }
+
+    /// The comments before the `---` that the document begins with, which kyaml loses.
+    pub fn preface(&self) -> Option<String> {
+        emit::comment_text(&self.source, self.tree.preface.as_ref())
     }
 
     /// The comment behind all content.

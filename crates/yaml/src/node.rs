@@ -101,7 +101,7 @@ impl<'a> NodeRef<'a> {
     /// Collections are strings here, aliases what they stand for.
     pub fn resolved(self) -> Resolved {
         let node = self.target();
-        if node.kind() != Kind::Scalar {
+        if node.kind() != Kind::Scalar || node.node().string {
             return Resolved::Str;
         }
         match node.tag() {
@@ -149,6 +149,12 @@ impl<'a> NodeRef<'a> {
     pub fn line_comment(self) -> Option<String> {
         let comments = self.document.tree.comments(self.id)?;
         emit::comment_text(&self.document.source, comments.line.as_ref())
+    }
+
+    /// Whether the line comment stands before the node, as one behind the anchor of its parent does.
+    pub(crate) fn line_comment_stands_before(self) -> bool {
+        let line = self.document.tree.comments(self.id).and_then(|comments| comments.line.as_ref());
+        line.is_some_and(|line| !line.span.is_empty() && line.span.start < self.node().span.start)
     }
 
     /// The comment below the node.
@@ -224,12 +230,16 @@ impl<'a> NodeRef<'a> {
         node.kind() == Kind::Scalar && node.value() == key
     }
 
+    /// Whether the node, a key, is a merge key.
+    pub(crate) fn is_merge(self) -> bool {
+        self.kind() == Kind::Scalar && self.resolved() == Resolved::Merge
+    }
+
     /// The mappings that merge keys (`<<`) bring in, the strongest first.
     pub fn merged(self) -> Vec<NodeRef<'a>> {
         let mut sources = Vec::new();
         for (key, value) in self.entries() {
-            let merges = key.kind() == Kind::Scalar && key.style() == Style::Plain && key.value() == "<<";
-            if !merges && key.tag() != Some("!!merge") {
+            if !key.is_merge() {
                 continue;
             }
             let value = value.target();

@@ -83,6 +83,12 @@ pub(crate) struct Node {
     pub style: Style,
     /// A scalar whose value is not its bytes as they stand.
     pub cooked: bool,
+    /// The text is a string even where it looks like something else.
+    pub string: bool,
+    /// A key of a mapping.
+    pub key: bool,
+    /// Children were added, removed or moved.
+    pub reshaped: bool,
     pub state: State,
     /// Block collections: the column of the entries. Block scalars: the indentation of the content.
     pub column: u32,
@@ -131,8 +137,10 @@ pub(crate) struct Properties {
 pub(crate) struct Comment {
     /// Where it stands; empty when it is new.
     pub span: Span,
-    /// Its text when that is not what stands in the source; an empty text removes it.
+    /// Its text when that is not simply what stands in the source; an empty text removes it.
     pub text: Option<Box<str>>,
+    /// It was set by an edit.
+    pub changed: bool,
 }
 
 /// The comments of a node.
@@ -141,6 +149,41 @@ pub(crate) struct Comments {
     pub head: Option<Comment>,
     pub line: Option<Comment>,
     pub foot: Option<Comment>,
+}
+
+/// An entry that was removed: an item, or a key and its value. Its nodes stay in the arena, without a parent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cut {
+    pub parent: NodeId,
+    pub first: NodeId,
+    pub last: NodeId,
+}
+
+/// Something that an edit did beyond what was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Note {
+    /// The alias was replaced by a copy of what it stood for, because something below it was written.
+    AliasExpanded {
+        /// The name of the anchor.
+        anchor: String,
+    },
+    /// A value that a merge key brings in was copied into the mapping, because something below it was written.
+    MergedValueCopied {
+        /// The key.
+        key: String,
+    },
+}
+
+impl std::fmt::Display for Note {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Note::AliasExpanded { anchor } => write!(f, "the alias \"*{anchor}\" was expanded where it stood, to edit below it"),
+            Note::MergedValueCopied { key } => {
+                write!(f, "the value of \"{key}\" comes from a merge key; it was copied into the mapping, to edit below it")
+            }
+        }
+    }
 }
 
 /// A `%TAG` directive.
@@ -167,8 +210,12 @@ pub(crate) struct Tree {
     pub tag_handles: Vec<TagHandle>,
     /// Comments of the document itself: the head before the first node, the foot behind the last.
     pub own: Comments,
-    /// Ranges of the source that were removed.
-    pub cuts: Vec<Span>,
+    /// Comments before the `---` that the document begins with.
+    pub preface: Option<Comment>,
+    /// The entries that were removed from collections that stand in the source.
+    pub cuts: Vec<Cut>,
+    /// What editing had to do that nobody asked for.
+    pub notes: Vec<Note>,
     /// Aliases exist, so that look-ups must follow them.
     pub has_aliases: bool,
 }
@@ -180,6 +227,9 @@ impl Tree {
             kind: Kind::Scalar,
             style: Style::Plain,
             cooked: false,
+            string: false,
+            key: false,
+            reshaped: false,
             state: State::Clean,
             column: 0,
             span: Span { start: span.end, end: span.end },
@@ -208,7 +258,9 @@ impl Tree {
             end_mark: NOWHERE,
             tag_handles: Vec::new(),
             own: Comments::default(),
+            preface: None,
             cuts: Vec::new(),
+            notes: Vec::new(),
             has_aliases: false,
         }
     }
@@ -265,8 +317,11 @@ impl Tree {
 
     /// Puts `child` behind the last child of `parent`.
     pub fn append(&mut self, parent: NodeId, child: NodeId) {
+        let before = self.node(parent).last.get();
+        let key = self.node(parent).kind == Kind::Mapping && before.is_none_or(|before| !self.node(before).key);
+        self.node_mut(child).key = key;
         self.node_mut(child).parent = parent.into();
-        match self.node(parent).last.get() {
+        match before {
             Some(last) => self.node_mut(last).next = child.into(),
             None => self.node_mut(parent).first = child.into(),
         }

@@ -71,10 +71,10 @@ impl Waiting {
         let (first, last) = (pieces.first()?, pieces.last()?);
         let span = Span { start: first.start, end: last.end };
         if pieces.len() == 1 {
-            return Some(Comment { span, text: None });
+            return Some(Comment { span, ..Comment::default() });
         }
         let texts: Vec<String> = pieces.iter().map(|piece| text_of(source, *piece)).collect();
-        Some(Comment { span, text: Some(texts.join("\n").into()) })
+        Some(Comment { span, text: Some(texts.join("\n").into()), changed: false })
     }
 }
 
@@ -86,8 +86,8 @@ pub(crate) struct Queue {
     ends: Vec<u32>,
     next_end: usize,
     pub waiting: Waiting,
-    /// Comments before the document's first line: they are of the document itself.
-    pub prologue: Vec<Span>,
+    /// Comments before the document's `---`.
+    pub preface: Vec<Span>,
     /// The document begins without a marker as far as comments are concerned.
     pub implicit: bool,
 }
@@ -119,7 +119,7 @@ impl Queue {
                 ends: Vec::new(),
                 next_end: 0,
                 waiting: Waiting::default(),
-                prologue: comments[..before].to_vec(),
+                preface: comments[..before].to_vec(),
                 implicit: !explicit,
             },
         };
@@ -201,9 +201,15 @@ impl Collector<'_> {
         self.flow_at_previous = self.flow;
         self.before_previous = self.previous;
         self.previous = Some(*token);
-        self.scan = token.span.end;
         if let Some(comment) = self.comments.first().filter(|comment| comment.start < token.span.end) {
             self.push_line(*comment, token.span.start);
+        }
+        self.scan = token.span.end;
+        if token.kind == TokenKind::Plain {
+            // go-yaml looks for more text behind plain text, so that it is past the white space by then.
+            let rest = &self.source.as_bytes()[self.scan as usize..];
+            let blank = rest.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(rest.len());
+            self.scan += Span::new(blank, 0).start;
         }
     }
 

@@ -465,6 +465,9 @@ impl<'a> Builder<'a> {
             kind,
             style,
             cooked: false,
+            string: false,
+            key: false,
+            reshaped: false,
             state: State::Clean,
             column: 0,
             span: Span { start, end: start },
@@ -595,15 +598,14 @@ impl<'a> Builder<'a> {
     fn document_head(&mut self) {
         let token = self.peek();
         let Some(queue) = &mut self.queue else { return };
-        let mut own = std::mem::take(&mut queue.prologue);
+        self.tree.preface = Waiting::join(self.source, &queue.preface);
         if queue.implicit {
             queue.reach(&token);
             if let Some((above, below)) = queue.waiting.split_at_last_blank_line(self.source) {
-                own.extend(above);
+                self.tree.own.head = Waiting::join(self.source, &above);
                 queue.waiting.head = below;
             }
         }
-        self.tree.own.head = Waiting::join(self.source, &own);
     }
 
     fn document_foot(&mut self) {

@@ -186,7 +186,7 @@ impl<'a> Scanner<'a> {
                     }
                     self.comment();
                 }
-                0xEF if self.pos == self.line && self.tokens.is_empty() && self.skip_mark() => {}
+                0xEF if self.pos == self.line && !self.content_started() && self.skip_mark() => {}
                 _ => return Ok(()),
             }
             if self.pos >= self.src.len() {
@@ -258,6 +258,11 @@ impl<'a> Scanner<'a> {
     /// Whether the document has content already; directives and markers are none.
     fn content_seen(&self) -> bool {
         self.tokens.last().is_some_and(|token| token.kind != TokenKind::Directive)
+    }
+
+    /// Whether anything but directives and a marker was read.
+    fn content_started(&self) -> bool {
+        self.tokens.last().is_some_and(|token| !matches!(token.kind, TokenKind::Directive | TokenKind::DocumentStart))
     }
 
     /// Closes block collections that are indented deeper than `column`.

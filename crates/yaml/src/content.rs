@@ -1,0 +1,256 @@
+//! New content for a document, and how it gets into a tree.
+
+use std::borrow::Cow;
+
+use lanai_types::YamlLimits;
+
+use crate::document::Document;
+use crate::error;
+use crate::node::NodeRef;
+use crate::syntax::token::Span;
+use crate::tree::{Comment, Comments, Kind, Link, NOWHERE, Node, NodeId, Properties, State, Style, Tree};
+
+/// What a node is set to: a scalar, or a copy of a node of any document.
+///
+/// A copy keeps comments, quoting, spelling and flow style; indentation follows its new neighbours. Aliases in it are
+/// expanded and anchors dropped, since neither means the same elsewhere.
+#[derive(Clone, Debug)]
+pub struct Content(Inner);
+
+#[derive(Clone, Debug)]
+enum Inner {
+    Scalar { text: String, string: bool, style: Style },
+    Copy(Document, NodeId),
+}
+
+/// Content that is too large once its aliases are expanded, or that contains itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the content has more than {limit} nodes once its aliases are expanded")]
+pub struct TooLarge {
+    /// `YamlLimits::max_expanded_nodes`.
+    pub limit: usize,
+}
+
+impl Content {
+    /// A string, quoted where it must be.
+    pub fn string(text: impl Into<String>) -> Self {
+        Self(Inner::Scalar { text: text.into(), string: true, style: Style::Plain })
+    }
+
+    /// A null.
+    pub fn null() -> Self {
+        Self::other("null")
+    }
+
+    /// An empty mapping.
+    pub fn mapping() -> Self {
+        Self::empty(Kind::Mapping)
+    }
+
+    /// An empty list.
+    pub fn sequence() -> Self {
+        Self::empty(Kind::Sequence)
+    }
+
+    /// Reads a piece of YAML: `3` is a number, `"3"` a string, `{a: 1}` a mapping.
+    ///
+    /// # Errors
+    /// As [`Document::parse`].
+    pub fn parse(text: &str) -> Result<Self, error::Error> {
+        let document = Document::parse(text)?;
+        let root = document.root();
+        if root.kind() == Kind::Scalar && root.tag().is_none() && document.tree.comments.is_empty() {
+            let (text, string) = (root.value().into_owned(), is_string(root));
+            return Ok(Self(Inner::Scalar { text, string, style: root.style() }));
+        }
+        Ok(Self::from(document))
+    }
+
+    fn other(text: impl Into<String>) -> Self {
+        Self(Inner::Scalar { text: text.into(), string: false, style: Style::Plain })
+    }
+
+    fn empty(kind: Kind) -> Self {
+        let mut tree = Tree::bare(Span::default());
+        tree.root = tree.add(kind, Style::Block);
+        let root = tree.root;
+        Self(Inner::Copy(Document::of_tree(tree), root))
+    }
+
+    /// The node that is copied; `None` for a scalar that was given as a value.
+    pub(crate) fn node(&self) -> Option<NodeRef<'_>> {
+        match &self.0 {
+            Inner::Copy(document, id) => Some(NodeRef::new(document, *id)),
+            Inner::Scalar { .. } => None,
+        }
+    }
+
+    /// The scalar that this content is, if it is one: its text, whether it must stay a string, and the style that it
+    /// asks for.
+    pub(crate) fn scalar(&self) -> Option<Scalar<'_>> {
+        match &self.0 {
+            Inner::Scalar { text, string, style } => Some(Scalar { text: text.into(), string: *string, style: *style }),
+            Inner::Copy(..) => {
+                let node = self.node()?.target();
+                let plain = node.kind() == Kind::Scalar && node.tag().is_none();
+                plain.then(|| Scalar { text: node.value(), string: is_string(node), style: node.style() })
+            }
+        }
+    }
+
+    /// Copies the content into `tree` as a new node without a parent.
+    pub(crate) fn graft(&self, tree: &mut Tree) -> Result<NodeId, TooLarge> {
+        match &self.0 {
+            Inner::Scalar { text, string, style } => {
+                let id = tree.add(Kind::Scalar, *style);
+                let text = tree.add_text(text);
+                let node = tree.node_mut(id);
+                (node.text, node.string) = (text, *string);
+                Ok(id)
+            }
+            Inner::Copy(document, id) => copy(NodeRef::new(document, *id), tree),
+        }
+    }
+}
+
+/// A scalar in [`Content`].
+pub(crate) struct Scalar<'a> {
+    pub text: Cow<'a, str>,
+    pub string: bool,
+    pub style: Style,
+}
+
+fn is_string(node: NodeRef<'_>) -> bool {
+    node.resolved() == crate::scalar::Resolved::Str
+}
+
+/// Copies a node and all below it, aliases expanded.
+fn copy(from: NodeRef<'_>, tree: &mut Tree) -> Result<NodeId, TooLarge> {
+    let limit = YamlLimits::default().max_expanded_nodes;
+    let before = tree.nodes.len();
+    let root = copy_one(from, tree);
+    let mut work = vec![(from.target(), root)];
+    while let Some((from, to)) = work.pop() {
+        let children: Vec<NodeRef<'_>> = match from.kind() {
+            Kind::Mapping => from.entries().flat_map(|(key, value)| [key, value]).collect(),
+            Kind::Sequence => from.items().collect(),
+            Kind::Scalar | Kind::Alias => Vec::new(),
+        };
+        for child in children {
+            if tree.nodes.len() - before >= limit {
+                return Err(TooLarge { limit });
+            }
+            let id = copy_one(child, tree);
+            tree.append(to, id);
+            work.push((child.target(), id));
+        }
+    }
+    Ok(root)
+}
+
+fn copy_one(from: NodeRef<'_>, tree: &mut Tree) -> NodeId {
+    let node = from.target();
+    // A circle of aliases ends in an alias; it cannot be expanded.
+    let kind = if node.kind() == Kind::Alias { Kind::Scalar } else { node.kind() };
+    let id = tree.add(kind, node.style());
+    if node.kind() == Kind::Scalar {
+        let text = tree.add_text(&node.value());
+        tree.node_mut(id).text = text;
+        // Plain text stays as it is spelled, `yes` too.
+        tree.node_mut(id).string = node.style() != Style::Plain && node.tag().is_none();
+    }
+    if let Some(tag) = node.tag() {
+        tree.set_properties(id, Properties { anchor: None, tag: Some(tag.into()), span: Span::default() });
+    }
+    let own = |text: Option<String>| text.map(|text| Comment { text: Some(text.into()), ..Comment::default() });
+    // A comment behind an anchor counts as one of what follows; it does not move with that.
+    let line = from.line_comment().filter(|_| !from.line_comment_stands_before());
+    let comments = Comments { head: own(from.head_comment()), line: own(line), foot: own(from.foot_comment()) };
+    if comments != Comments::default() {
+        *tree.comments_mut(id) = comments;
+    }
+    id
+}
+
+impl Tree {
+    /// Adds a new node without content, parent or place.
+    pub(crate) fn add(&mut self, kind: Kind, style: Style) -> NodeId {
+        let id = NodeId::new(self.nodes.len());
+        self.nodes.push(Node {
+            kind,
+            style,
+            cooked: false,
+            string: false,
+            key: false,
+            reshaped: false,
+            state: State::New,
+            column: 0,
+            span: Span::default(),
+            mark: NOWHERE,
+            parent: Link::NONE,
+            next: Link::NONE,
+            first: Link::NONE,
+            last: Link::NONE,
+            properties: NOWHERE,
+            comments: NOWHERE,
+            text: NOWHERE,
+        });
+        id
+    }
+
+    #[allow(clippy::cast_possible_truncation, reason = "there are fewer properties than nodes")]
+    pub(crate) fn set_properties(&mut self, id: NodeId, properties: Properties) {
+        self.node_mut(id).properties = self.properties.len() as u32;
+        self.properties.push(properties);
+    }
+}
+
+impl From<&str> for Content {
+    fn from(text: &str) -> Self {
+        Self::string(text)
+    }
+}
+
+impl From<String> for Content {
+    fn from(text: String) -> Self {
+        Self::string(text)
+    }
+}
+
+impl From<bool> for Content {
+    fn from(value: bool) -> Self {
+        Self::other(value.to_string())
+    }
+}
+
+impl From<i64> for Content {
+    fn from(value: i64) -> Self {
+        Self::other(value.to_string())
+    }
+}
+
+impl From<f64> for Content {
+    /// Spelled so that it reads back as the same float.
+    fn from(value: f64) -> Self {
+        let text = match value {
+            _ if value.is_nan() => ".nan".into(),
+            _ if value == f64::INFINITY => ".inf".into(),
+            _ if value == f64::NEG_INFINITY => "-.inf".into(),
+            _ => format!("{value:?}"),
+        };
+        Self::other(text)
+    }
+}
+
+impl From<NodeRef<'_>> for Content {
+    fn from(node: NodeRef<'_>) -> Self {
+        Self(Inner::Copy(node.document.clone(), node.id))
+    }
+}
+
+impl From<Document> for Content {
+    fn from(document: Document) -> Self {
+        let root = document.tree.root;
+        Self(Inner::Copy(document, root))
+    }
+}

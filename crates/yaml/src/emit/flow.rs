@@ -1,0 +1,160 @@
+//! Flow collections whose entries changed.
+
+use std::collections::HashMap;
+
+use super::{Emitter, Entry, Splice};
+use crate::syntax::token::Span;
+use crate::tree::{Kind, NOWHERE, NodeId};
+
+/// An entry of a flow collection with the text around it.
+struct Segment {
+    /// Blanks, line breaks and comments before it.
+    lead: String,
+    body: String,
+    /// What stands between it and its comma.
+    trail: String,
+    comma: bool,
+    /// A comment behind the comma, on its line.
+    post: String,
+}
+
+/// The entries that are left, in source order, and what stands before the first entry and before the bracket.
+struct Segments {
+    kept: Vec<(Entry, Segment)>,
+    first_lead: String,
+    tail: String,
+    trailing_comma: bool,
+}
+
+impl Emitter<'_> {
+    /// The text between the brackets: kept entries with what stands around them, new ones like their neighbours.
+    pub(super) fn flow_collection(&self, id: NodeId) -> Splice {
+        let node = self.tree.node(id);
+        let braces = self.document.source.as_bytes()[node.span.start as usize];
+        let has_brackets = matches!(braces, b'[' | b'{');
+        let inner = if has_brackets { Span { start: node.span.start + 1, end: node.span.end - 1 } } else { node.span };
+        let Segments { kept, first_lead, tail, trailing_comma } = self.segments(id, inner);
+        let neighbour = kept.last().map_or("", |(_, segment)| segment.lead.as_str());
+        let new_lead = match neighbour.rfind('\n') {
+            Some(at) => neighbour[at..].to_owned(),
+            None => " ".into(),
+        };
+        let kept: HashMap<NodeId, Segment> = kept.into_iter().map(|(entry, segment)| (entry.first, segment)).collect();
+        let entries = self.entries(id);
+        let mut out = String::new();
+        for (at, entry) in entries.iter().enumerate() {
+            let last = at + 1 == entries.len();
+            let comma = !last || trailing_comma;
+            match kept.get(&entry.first) {
+                Some(segment) => {
+                    out.push_str(if at == 0 { &first_lead } else if segment.lead.is_empty() { &new_lead } else { &segment.lead });
+                    out.push_str(&segment.body);
+                    if comma && !segment.comma {
+                        out.push(',');
+                    }
+                    out.push_str(&segment.trail);
+                    if comma && segment.comma {
+                        out.push(',');
+                    }
+                    out.push_str(&segment.post);
+                }
+                None => {
+                    out.push_str(if at == 0 { &first_lead } else { &new_lead });
+                    out.push_str(&self.new_flow_entry(id, *entry));
+                    if comma {
+                        out.push(',');
+                    }
+                }
+            }
+        }
+        if !entries.is_empty() {
+            out.push_str(&tail);
+        }
+        Splice { span: inner, text: out }
+    }
+
+    fn new_flow_entry(&self, id: NodeId, entry: Entry) -> String {
+        let layout = self.layout(id);
+        match self.tree.node(id).kind {
+            Kind::Mapping => format!("{}: {}", layout.flow(entry.first, true), layout.flow(entry.last, false)),
+            _ => layout.flow(entry.first, false),
+        }
+    }
+
+    fn segments(&self, id: NodeId, inner: Span) -> Segments {
+        let source = &self.document.source;
+        let mut originals: Vec<(Entry, bool)> =
+            self.entries(id).into_iter().filter(|entry| !self.is_new(*entry)).map(|entry| (entry, true)).collect();
+        originals.extend(self.cuts.get(&id).into_iter().flatten().map(|entry| (*entry, false)));
+        originals.sort_by_key(|(entry, _)| self.extents.content_start(entry.first));
+        let mut segments = Vec::new();
+        let mut trailing_comma = false;
+        let mut at = inner.start;
+        let first = originals.first().map_or(at, |(entry, _)| self.extents.content_start(entry.first));
+        let first_lead = Span { start: at, end: first }.of(source).to_owned();
+        for (entry, kept) in originals {
+            let start = self.extents.content_start(entry.first);
+            let end = self.flow_end(entry);
+            let lead = Span { start: at, end: start }.of(source).to_owned();
+            let gap = Gap::behind(source, end, inner.end);
+            at = gap.end;
+            trailing_comma = gap.comma;
+            if kept {
+                let mut splices = self.below(entry.first);
+                if entry.last != entry.first {
+                    splices.extend(self.below(entry.last));
+                }
+                let body = self.apply(Span { start, end }, splices);
+                let (trail, post) = (gap.trail.of(source).into(), gap.post.of(source).into());
+                segments.push((entry, Segment { lead, body, trail, comma: gap.comma, post }));
+            }
+        }
+        let tail = Span { start: at.min(inner.end), end: inner.end }.of(source).to_owned();
+        Segments { kept: segments, first_lead, tail, trailing_comma }
+    }
+
+    fn flow_end(&self, entry: Entry) -> u32 {
+        let end = |id: NodeId| {
+            let node = self.tree.node(id);
+            let mark = if node.mark == NOWHERE { 0 } else { node.mark + 1 };
+            let properties = self.tree.properties(id).map_or(0, |properties| properties.span.end);
+            node.span.end.max(mark).max(properties)
+        };
+        end(entry.first).max(end(entry.last))
+    }
+}
+
+/// What stands behind an entry, up to the lead of the next one.
+struct Gap {
+    trail: Span,
+    comma: bool,
+    post: Span,
+    end: u32,
+}
+
+impl Gap {
+    fn behind(source: &str, start: u32, limit: u32) -> Self {
+        let text = &source[start as usize..limit as usize];
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while at < bytes.len() && bytes[at] != b',' {
+            if bytes[at] == b'#' {
+                at += text[at..].find('\n').unwrap_or(text.len() - at);
+            } else {
+                at += 1;
+            }
+        }
+        let span = |from: usize, to: usize| Span::new(start as usize + from, start as usize + to);
+        if at >= bytes.len() {
+            // No comma: what stands before the closing bracket is not of the entry, but for a comment on its line.
+            let line = text.find('\n').unwrap_or(text.len());
+            let comment = if text[..line].contains('#') { line } else { 0 };
+            return Self { trail: span(0, comment), comma: false, post: span(comment, comment), end: start + Span::new(comment, 0).start };
+        }
+        let behind = &text[at + 1..];
+        let line = behind.find('\n').unwrap_or(behind.len());
+        let comment = if behind[..line].trim_start().starts_with('#') { line } else { 0 };
+        let end = at + 1 + comment;
+        Self { trail: span(0, at), comma: true, post: span(at + 1, end), end: start + Span::new(end, 0).start }
+    }
+}

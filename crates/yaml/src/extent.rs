@@ -1,0 +1,197 @@
+//! Which bytes of the source belong to a node or an entry.
+
+use crate::syntax::token::Span;
+use crate::tree::{Kind, NOWHERE, NodeId, State, Style, Tree};
+
+/// Measures nodes that stand in the source.
+#[derive(Clone, Copy)]
+pub(crate) struct Extents<'a> {
+    source: &'a str,
+    tree: &'a Tree,
+}
+
+/// The bytes of an entry of a block collection: a key with its value, or an item.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    /// Where the entry's own text begins: the first `#` of its head comment, else its key or dash.
+    pub lead: u32,
+    /// Where its lines begin; the same as `lead` when it shares its first line with what stands before it.
+    pub start: u32,
+    /// Behind the line break of its last line, comments included.
+    pub end: u32,
+    /// It shares its first line with what stands before it, as the first key behind a dash does.
+    pub inline: bool,
+}
+
+impl<'a> Extents<'a> {
+    pub fn new(source: &'a str, tree: &'a Tree) -> Self {
+        Self { source, tree }
+    }
+
+    // ---- lines
+
+    fn bytes(&self) -> &'a [u8] {
+        self.source.as_bytes()
+    }
+
+    /// The beginning of the line that holds `at`; behind a byte order mark.
+    pub fn line_start(&self, at: u32) -> u32 {
+        let before = &self.bytes()[..at as usize];
+        let line = memchr::memrchr2(b'\n', b'\r', before).map_or(0, |at| at + 1);
+        let mark = if self.source[line..].starts_with('\u{feff}') { 3 } else { 0 };
+        Span::new(line + mark, 0).start.min(at)
+    }
+
+    /// Behind the line break of the line that holds `at`.
+    pub fn line_end(&self, at: u32) -> u32 {
+        let rest = &self.bytes()[at as usize..];
+        let end = match memchr::memchr2(b'\n', b'\r', rest) {
+            None => rest.len(),
+            Some(end) if rest[end] == b'\r' && rest.get(end + 1) == Some(&b'\n') => end + 2,
+            Some(end) => end + 1,
+        };
+        at + Span::new(end, 0).start
+    }
+
+    /// As [`Self::line_end`], but a place that is the beginning of a line already stays: text before it ended there.
+    pub fn end_of_lines(&self, at: u32) -> u32 {
+        if self.after_break(at) { at } else { self.line_end(at) }
+    }
+
+    /// Whether `at` is right behind a line break.
+    pub fn after_break(&self, at: u32) -> bool {
+        at > 0 && matches!(self.bytes()[at as usize - 1], b'\n' | b'\r')
+    }
+
+    /// Whether nothing but blanks stand between the line's beginning and `at`.
+    pub fn begins_line(&self, at: u32) -> bool {
+        let start = self.line_start(at) as usize;
+        self.bytes()[start..at as usize].iter().all(|byte| *byte == b' ' || *byte == b'\t')
+    }
+
+    pub fn column(&self, at: u32) -> u32 {
+        at - self.line_start(at)
+    }
+
+    pub fn same_line(&self, from: u32, to: u32) -> bool {
+        from <= to && !self.bytes()[from as usize..to as usize].iter().any(|byte| matches!(byte, b'\n' | b'\r'))
+    }
+
+    /// Whether the line that begins at `start` is blank; the end of the text is no line.
+    pub fn is_blank_line(&self, start: u32) -> bool {
+        let end = self.line_end(start);
+        end > start && self.source[start as usize..end as usize].trim().is_empty()
+    }
+
+    // ---- nodes
+
+    /// The range that is replaced when the node is written anew: properties, content, and comments inside of it.
+    pub fn place(&self, id: NodeId) -> Span {
+        Span { start: self.tree.start(id), end: self.content_end(id) }
+    }
+
+    /// Where the content of a node ends, with the comments of what is in it but without its own.
+    fn content_end(&self, id: NodeId) -> u32 {
+        let node = self.tree.node(id);
+        let end = match self.tree.properties(id) {
+            Some(properties) => node.span.end.max(properties.span.end),
+            None => node.span.end,
+        };
+        if node.style != Style::Block {
+            return end;
+        }
+        let mut end = end;
+        let mut at = id;
+        // The last child of the last child: comments at the end of a collection are of one of these.
+        loop {
+            let children: Vec<NodeId> = self.tree.children(at).filter(|id| self.in_source(*id)).collect();
+            let tail = children.len().saturating_sub(if self.tree.node(at).kind == Kind::Mapping { 2 } else { 1 });
+            for child in &children[tail..] {
+                end = end.max(self.own_end(*child));
+            }
+            match children.last() {
+                Some(last) if self.tree.node(*last).style == Style::Block => at = *last,
+                _ => return end,
+            }
+        }
+    }
+
+    fn in_source(&self, id: NodeId) -> bool {
+        self.tree.node(id).state != State::New
+    }
+
+    /// Where the node's span, mark and own comments end.
+    fn own_end(&self, id: NodeId) -> u32 {
+        let node = self.tree.node(id);
+        let mut end = node.span.end;
+        if node.mark != NOWHERE {
+            end = end.max(node.mark + 1);
+        }
+        if let Some(properties) = self.tree.properties(id) {
+            end = end.max(properties.span.end);
+        }
+        if let Some(comments) = self.tree.comments(id) {
+            for comment in [&comments.line, &comments.foot].into_iter().flatten() {
+                end = end.max(comment.span.end);
+            }
+        }
+        end
+    }
+
+    /// Where the text of an entry begins: the `?` or the key, the dash of an item.
+    pub fn content_start(&self, first: NodeId) -> u32 {
+        let node = self.tree.node(first);
+        if node.mark == NOWHERE { self.tree.start(first) } else { node.mark }
+    }
+
+    /// The bytes of the entry of a block collection that begins with `first` and ends with `last`, which may be the same.
+    pub fn entry(&self, first: NodeId, last: NodeId) -> Extent {
+        let content = self.content_start(first);
+        let inline = !self.begins_line(content);
+        let lead = if inline { content } else { self.head_start(first, content) };
+        let start = if inline { content } else { self.line_start(lead) };
+        let end = self.own_end(first).max(self.own_end(last)).max(self.content_end(last));
+        Extent { lead, start, end: self.end_of_lines(end), inline }
+    }
+
+    /// Where the head comment of an entry begins, if it stands on lines of its own; else where the entry begins.
+    fn head_start(&self, first: NodeId, content: u32) -> u32 {
+        let mut lead = content;
+        let mut at = Some(first);
+        while let Some(id) = at {
+            if let Some(head) = self.tree.comments(id).and_then(|comments| comments.head.as_ref()) {
+                let span = head.span;
+                if !span.is_empty() && span.start < lead && self.begins_line(span.start) {
+                    lead = span.start;
+                }
+            }
+            // What stands above a dash may be of the mapping or of the key behind it.
+            at = self.tree.node(id).first.get().filter(|child| self.in_source(*child));
+        }
+        lead
+    }
+
+    /// The lines of removed entries that follow each other, with one blank line when there is one on both sides.
+    pub fn removed_lines(&self, start: u32, end: u32) -> Span {
+        let document = self.tree.span;
+        let first_line = if self.tree.start_mark == NOWHERE { document.start } else { self.line_end(self.tree.start_mark) };
+        let at_top = start <= first_line.max(self.line_start(document.start));
+        let above = if start > 0 { self.line_start(start - 1) } else { start };
+        let blank_above = start > first_line && self.is_blank_line(above);
+        if (at_top || blank_above) && end < document.end && self.is_blank_line(end) {
+            return Span { start, end: self.line_end(end) };
+        }
+        if end < document.end {
+            return Span { start, end };
+        }
+        let start = if blank_above { above } else { start };
+        let unfinished = end > start && !matches!(self.bytes()[end as usize - 1], b'\n' | b'\r');
+        if unfinished && start > first_line {
+            // The text had no final line break, and has none without its last entry.
+            let before = &self.source[..start as usize];
+            let kept = before.strip_suffix("\r\n").or_else(|| before.strip_suffix(['\n', '\r'])).unwrap_or(before);
+            return Span::new(kept.len(), end as usize);
+        }
+        Span { start, end }
+    }
+}

@@ -1,0 +1,182 @@
+//! Edits by hand: what goes in, what is done, what comes out.
+
+use lanai_yaml::{CommentPlace, Content, Document, NodeMut, Style};
+
+/// Applies an edit to the root and compares the text. Both are also read again and compared with the edited tree.
+fn check(input: &str, edit: impl FnOnce(&mut NodeMut<'_>), expected: &str) {
+    let mut document = Document::parse(input).expect("the input is YAML");
+    edit(&mut document.root_mut());
+    let output = document.to_string();
+    assert_eq!(output, expected, "\n--- input\n{input}--- output\n{output}--- expected\n{expected}");
+    let again = Document::parse(output.as_str()).unwrap_or_else(|error| panic!("{error:#}\n{output}"));
+    assert_eq!(format!("{:?}", again.root()), format!("{:?}", document.root()), "reads back differently:\n{output}");
+}
+
+fn set(path: &'static [&'static str], value: impl Into<Content>) -> impl FnOnce(&mut NodeMut<'_>) {
+    let value = value.into();
+    move |root| {
+        let (last, above) = path.split_last().expect("a path is not empty");
+        let mut node = root.reborrow();
+        for key in above {
+            node = node.get_mut(key).expect("the key is there");
+        }
+        node.insert(last, value).expect("the value can be set");
+    }
+}
+
+fn yaml(text: &str) -> Content {
+    Content::parse(text).expect("the content is YAML")
+}
+
+#[test]
+fn a_scalar_is_replaced_in_its_place() {
+    check("a: 1 # one\nb: 2\n", set(&["a"], 7), "a: 7 # one\nb: 2\n");
+    check("a:   1   # one\nb: 2", set(&["b"], 3), "a:   1   # one\nb: 3");
+    check("a: 'x'\n", set(&["a"], "z"), "a: 'z'\n");
+    check("a: \"x\"\n", set(&["a"], "it's"), "a: \"it's\"\n");
+    check("a: 'x'\n", set(&["a"], 5), "a: 5\n");
+    check("a: x\n", set(&["a"], "yes"), "a: \"yes\"\n");
+    check("a: x\n", set(&["a"], "012"), "a: \"012\"\n");
+    check("a: x\n", set(&["a"], "a: b"), "a: 'a: b'\n");
+    check("a: &n x # c\nb: *n\n", set(&["a"], "z"), "a: &n z # c\nb: *n\n");
+    check("a: 1\r\nb: 2\r\n", set(&["a"], 3), "a: 3\r\nb: 2\r\n");
+    check("a:\nb: 2\n", set(&["a"], 3), "a: 3\nb: 2\n");
+    check("a: # c\nb: 2\n", set(&["a"], 3), "a: 3 # c\nb: 2\n");
+    check("a:\n  long text\n  over lines\nb: 2\n", set(&["a"], "x"), "a: x\nb: 2\n");
+    check("{a: 1, b: 2}\n", set(&["a"], "x, y"), "{a: 'x, y', b: 2}\n");
+    check("{a: , b: 2}\n", set(&["a"], 1), "{a: 1 , b: 2}\n");
+    check("{a, b: 2}\n", set(&["a"], 1), "{a: 1, b: 2}\n");
+    check("a: 1\n", set(&["a"], 1), "a: 1\n");
+    check("a: 0x10 # hex\nb: 1\n", set(&["b"], 2), "a: 0x10 # hex\nb: 2\n");
+}
+
+#[test]
+fn block_scalars_change_places_with_others() {
+    check("a: |\n  x\n  y\nb: 1\n", set(&["a"], "z"), "a: |-\n  z\nb: 1\n");
+    check("a: |  # c\n  x\nb: 1\n", set(&["a"], 5), "a: 5 # c\nb: 1\n");
+    check("a: x # c\nb: 1\n", set(&["a"], "l1\nl2\n"), "a: | # c\n  l1\n  l2\nb: 1\n");
+    check("a: x", set(&["a"], "l1\nl2"), "a: |-\n  l1\n  l2");
+    check("s:\n    a: |\n        x\n", set(&["s", "a"], "p\nq\n"), "s:\n    a: |\n        p\n        q\n");
+    check("a: |\n  x", set(&["a"], 5), "a: 5");
+}
+
+#[test]
+fn values_change_their_kind() {
+    check("a: 1 # c\nb: 2\n", set(&["a"], yaml("{x: 1}")), "a: {x: 1} # c\nb: 2\n");
+    check("a: 1 # c\nb: 2\n", set(&["a"], yaml("x: 1\ny: [2]\n")), "a: # c\n  x: 1\n  y: [2]\nb: 2\n");
+    check("a:\n  x: 1\n  # foot\n\nb: 2\n", set(&["a"], 5), "a: 5\n\nb: 2\n");
+    check("a: # line\n  # head\n  x: 1\nb: 2\n", set(&["a"], 5), "a: 5 # line\nb: 2\n");
+    check("a:\n- 1\n- 2\nb: 2", set(&["a"], yaml("x: 1\ny: 2")), "a:\n  x: 1\n  y: 2\nb: 2");
+    check("a:\n  x: 1", set(&["a"], 5), "a: 5");
+    check("a:\n  x: 1", set(&["a"], yaml("y: 2")), "a:\n  y: 2");
+    check("l:\n- 1 # c\n- 2\n", |root| root.reborrow().get_mut("l").unwrap().at_mut(1).unwrap().set(yaml("x: 1\ny: 2")).unwrap(), "l:\n- 1 # c\n- x: 1\n  y: 2\n");
+    check("l:\n- x: 1\n  y: 2\n- 3\n", |root| root.reborrow().get_mut("l").unwrap().at_mut(0).unwrap().set(5).unwrap(), "l:\n- 5\n- 3\n");
+    check("a: 1\n", |root| root.set("x").unwrap(), "x\n");
+    check("---\na: 1\n", |root| root.set("x").unwrap(), "--- x\n");
+    check("# c\n", set(&["a"], 1), "# c\na: 1\n");
+    check("", set(&["a"], 1), "a: 1\n");
+    check("---\n", set(&["a"], 1), "---\na: 1\n");
+    check("--- # c\n", set(&["a"], 1), "--- # c\na: 1\n");
+    check("a: {}\n", |root| root.reborrow().get_mut("a").unwrap().insert("x", 1).unwrap(), "a: {x: 1}\n");
+    check("a:\n", |root| root.reborrow().get_mut("a").unwrap().insert("x", 1).unwrap(), "a:\n  x: 1\n");
+    check("a: null\n", |root| root.reborrow().get_mut("a").unwrap().push(1).unwrap(), "a:\n- 1\n");
+}
+
+#[test]
+fn entries_are_added_behind_their_neighbours() {
+    check("a: 1\n", set(&["b"], 2), "a: 1\nb: 2\n");
+    check("a: 1", set(&["b"], 2), "a: 1\nb: 2");
+    check("a: 1\n\n# foot\n", set(&["b"], 2), "a: 1\nb: 2\n\n# foot\n");
+    check("m:\n    a: 1\n    # foot of a\n\nn: 1\n", set(&["m", "b"], 2), "m:\n    a: 1\n    # foot of a\n    b: 2\n\nn: 1\n");
+    check("m:\n   a:\n      x: 1\nn: 1\n", set(&["n2"], yaml("p:\n  q: 1\n")), "m:\n   a:\n      x: 1\nn: 1\nn2:\n   p:\n      q: 1\n");
+    check("l:\n  - 1\n", set(&["m"], yaml("- 1\n- 2\n")), "l:\n  - 1\nm:\n  - 1\n  - 2\n");
+    check("l:\n- 1\n", set(&["m"], yaml("- a: 1\n  b: 2\n")), "l:\n- 1\nm:\n- a: 1\n  b: 2\n");
+    check("- a: 1\n", |root| root.reborrow().at_mut(0).unwrap().insert("b", 2).unwrap(), "- a: 1\n  b: 2\n");
+    check("- a: 1\n", |root| root.reborrow().at_mut(0).unwrap().insert_at(0, "b", 2).unwrap(), "- b: 2\n  a: 1\n");
+    check("# head\na: 1\n", |root| root.insert_at(0, "b", 2).unwrap(), "b: 2\n# head\na: 1\n");
+    check("l:\n  - 1 # one\n", |root| root.reborrow().get_mut("l").unwrap().push(2).unwrap(), "l:\n  - 1 # one\n  - 2\n");
+    check("l: [1, 2]\n", |root| root.reborrow().get_mut("l").unwrap().push(3).unwrap(), "l: [1, 2, 3]\n");
+    check("l: [ 1 ]\n", |root| root.reborrow().get_mut("l").unwrap().push(3).unwrap(), "l: [ 1, 3 ]\n");
+    check("l: [\n  1, # one\n  2 # two\n]\n", |root| root.reborrow().get_mut("l").unwrap().push(3).unwrap(), "l: [\n  1, # one\n  2, # two\n  3\n]\n");
+    check("l: [\n  1,\n  2,\n]\n", |root| root.reborrow().get_mut("l").unwrap().push(3).unwrap(), "l: [\n  1,\n  2,\n  3,\n]\n");
+    check("l: []\n", |root| root.reborrow().get_mut("l").unwrap().push(3).unwrap(), "l: [3]\n");
+    check("m: {a: 1}\n", set(&["m", "b"], "x"), "m: {a: 1, b: x}\n");
+    check("m: {a: {x: 1}}\n", |root| root.reborrow().get_mut("m").unwrap().get_mut("a").unwrap().insert("z", 2).unwrap(), "m: {a: {x: 1, z: 2}}\n");
+    check("a: 1\r\n", set(&["b"], yaml("x: 1")), "a: 1\r\nb:\r\n  x: 1\r\n");
+}
+
+#[test]
+fn removal_takes_the_entry_and_its_comments() {
+    let remove = |key: &'static str| move |root: &mut NodeMut<'_>| assert!(root.remove(key).unwrap());
+    check("a: 1\nb: 2 # two\nc: 3\n", remove("b"), "a: 1\nc: 3\n");
+    check("a: 1\n# about b\nb:\n  x: 1\n  # inner\n\nc: 3\n", remove("b"), "a: 1\n\nc: 3\n");
+    check("a: 1\n\nb: 2\n\nc: 3\n", remove("b"), "a: 1\n\nc: 3\n");
+    check("a: 1\nb: 2", remove("b"), "a: 1");
+    check("a: 1\nb: 2\n", remove("a"), "b: 2\n");
+    check("a: 1\n", remove("a"), "{}\n");
+    check("m:\n  a: 1\nn: 2\n", |root| assert!(root.reborrow().get_mut("m").unwrap().remove("a").unwrap()), "m: {}\nn: 2\n");
+    check("- a: 1\n  b: 2\n  c: 3\n", |root| assert!(root.reborrow().at_mut(0).unwrap().remove("a").unwrap()), "- b: 2\n  c: 3\n");
+    check("- a: 1\n  b: 2\n  c: 3\n", |root| { let mut item = root.reborrow().at_mut(0).unwrap(); item.remove("a").unwrap(); item.remove("b").unwrap(); }, "- c: 3\n");
+    check("- a: 1\n  # about b\n  b: 2\n", |root| assert!(root.reborrow().at_mut(0).unwrap().remove("a").unwrap()), "- # about b\n  b: 2\n");
+    check("l:\n- 1\n- 2\n- 3\n", |root| assert!(root.reborrow().get_mut("l").unwrap().remove_item(1).unwrap()), "l:\n- 1\n- 3\n");
+    check("l: [1, 2, 3]\n", |root| assert!(root.reborrow().get_mut("l").unwrap().remove_item(0).unwrap()), "l: [2, 3]\n");
+    check("l: [1, 2, 3]\n", |root| assert!(root.reborrow().get_mut("l").unwrap().remove_item(2).unwrap()), "l: [1, 2]\n");
+    check("l: [1]\n", |root| assert!(root.reborrow().get_mut("l").unwrap().remove_item(0).unwrap()), "l: []\n");
+    check("l: [\n  1, # one\n  2, # two\n]\n", |root| assert!(root.reborrow().get_mut("l").unwrap().remove_item(0).unwrap()), "l: [\n  2, # two\n]\n");
+    check("m: {a: 1, b: 2}\n", |root| assert!(root.reborrow().get_mut("m").unwrap().remove("b").unwrap()), "m: {a: 1}\n");
+    check("a: 1\nb: 2\n", |root| { root.remove("a").unwrap(); root.remove("b").unwrap(); root.insert("c", 3).unwrap(); }, "c: 3\n");
+    check("m: # c\n  a: 1\nn: 2\n", |root| { let mut m = root.reborrow().get_mut("m").unwrap(); m.remove("a").unwrap(); m.insert("b", 2).unwrap(); }, "m: # c\n  b: 2\nn: 2\n");
+}
+
+#[test]
+fn keys_are_renamed_where_they_stand() {
+    check("a: 1 # c\nb: 2\n", |root| root.rename("a", "x").unwrap(), "x: 1 # c\nb: 2\n");
+    check("\"a\": 1\n", |root| root.rename("a", "x y").unwrap(), "\"x y\": 1\n");
+    check("a: 1\n", |root| root.rename("a", "no").unwrap(), "\"no\": 1\n");
+}
+
+#[test]
+fn aliases_are_expanded_where_something_below_is_written() {
+    let input = "base: &b # anchor\n  x: 1\n  y: [2]\none: *b # use\n";
+    check(input, set(&["one", "x"], 5), "base: &b # anchor\n  x: 1\n  y: [2]\none: # use\n  x: 5\n  y: [2]\n");
+    let mut document = Document::parse(input).unwrap();
+    document.root_mut().get_mut("one").unwrap().insert("x", 5).unwrap();
+    assert_eq!(document.notes().len(), 1, "{:?}", document.notes());
+    let merged = "base: &b\n  m: {x: 1}\none:\n  <<: *b\n  z: 1\n";
+    let edit = |root: &mut NodeMut<'_>| root.reborrow().get_mut("one").unwrap().get_mut("m").unwrap().insert("x", 2).unwrap();
+    check(merged, edit, "base: &b\n  m: {x: 1}\none:\n  <<: *b\n  z: 1\n  m: {x: 2}\n");
+}
+
+#[test]
+fn comments_are_set_and_removed() {
+    let key = |place, text: &'static str| move |root: &mut NodeMut<'_>| root.set_key_comment("b", place, text).unwrap();
+    let value = |text: &'static str| move |root: &mut NodeMut<'_>| root.reborrow().get_mut("b").unwrap().set_comment(CommentPlace::Line, text).unwrap();
+    check("a: 1\nb: 2\n", key(CommentPlace::Head, "# x\n# y"), "a: 1\n# x\n# y\nb: 2\n");
+    check("a: 1\n# old\nb: 2\n", key(CommentPlace::Head, "# new"), "a: 1\n# new\nb: 2\n");
+    check("a: 1\n# old\nb: 2\n", key(CommentPlace::Head, ""), "a: 1\nb: 2\n");
+    check("a: 1\nb: 2\n", value("# kpt-set: ${x}"), "a: 1\nb: 2 # kpt-set: ${x}\n");
+    check("a: 1\nb: 2   # old\n", value("# new"), "a: 1\nb: 2   # new\n");
+    check("a: 1\nb: 2   # old\n", value(""), "a: 1\nb: 2\n");
+    check("b:\n  x: 1\n", key(CommentPlace::Line, "# c"), "b: # c\n  x: 1\n");
+    check("b: |\n  x\n", value("# c"), "b: | # c\n  x\n");
+    check("b: 1\nc: 2\n", key(CommentPlace::Foot, "# foot"), "b: 1\n# foot\n\nc: 2\n");
+    check("b: 2\n", |root| { root.insert("b", "x").unwrap(); root.reborrow().get_mut("b").unwrap().set_comment(CommentPlace::Line, "# c").unwrap(); }, "b: x # c\n");
+}
+
+#[test]
+fn entries_change_places_with_their_comments() {
+    check("a: 1 # one\n# about b\nb: 2\nc: 3\n", |root| root.reorder(&[1, 2, 0]).unwrap(), "# about b\nb: 2\nc: 3\na: 1 # one\n");
+    check("- a: 1\n  b: 2\n", |root| root.reborrow().at_mut(0).unwrap().reorder(&[1, 0]).unwrap(), "- b: 2\n  a: 1\n");
+    check("l: [1, 2, 3]\n", |root| root.reborrow().get_mut("l").unwrap().reorder(&[2, 1, 0]).unwrap(), "l: [3, 2, 1]\n");
+    check("a: 1\nb: 2", |root| root.reorder(&[1, 0]).unwrap(), "b: 2\na: 1");
+    check("a: 1\nb:\n  x: 1\n", |root| { root.reorder(&[1, 0]).unwrap(); root.reborrow().get_mut("b").unwrap().insert("z", 2).unwrap(); }, "b:\n  x: 1\n  z: 2\na: 1\n");
+}
+
+#[test]
+fn styles_are_asked_for() {
+    let style = |style| move |root: &mut NodeMut<'_>| root.reborrow().get_mut("a").unwrap().set_style(style).unwrap();
+    check("a: x\n", style(Style::DoubleQuoted), "a: \"x\"\n");
+    check("a: [1, 2]\n", style(Style::Block), "a:\n- 1\n- 2\n");
+    check("a:\n  x: 1\n", style(Style::Flow), "a: {x: 1}\n");
+    check("a: \"5\"\n", style(Style::Plain), "a: \"5\"\n");
+}
