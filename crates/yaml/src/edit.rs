@@ -3,6 +3,8 @@
 //! Nothing is written here. An edit marks nodes: *edited* ones keep the range of the source that they replace, *new*
 //! ones have none, and removed ones leave a cut. `emit` turns the marks into splices.
 
+mod by_path;
+
 use std::sync::Arc;
 
 use crate::content::{Content, TooLarge};

@@ -9,6 +9,7 @@ mod document;
 pub mod edit;
 mod emit;
 mod error;
+mod excerpt;
 mod extent;
 mod layout;
 mod node;

@@ -137,6 +137,11 @@ impl<'a> NodeRef<'a> {
         Position::of(&self.document.source, offset as usize)
     }
 
+    /// The bytes of the node's content in the text that the whole stream was read from; `None` for new nodes.
+    pub fn source_range(self) -> Option<std::ops::Range<usize>> {
+        (self.node().state != State::New).then(|| self.node().span.range())
+    }
+
     // ---- comments
 
     /// The comment above the node, without indentation, `#` included.

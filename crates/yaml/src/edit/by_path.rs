@@ -1,0 +1,133 @@
+//! Editing by path.
+
+use crate::content::{Content, TooLarge};
+use crate::document::Document;
+use crate::edit::{CommentPlace, Error, NodeMut};
+use crate::node::NodeRef;
+use crate::path::{NotFound, Path, Segment, Why};
+use crate::syntax::token::Span;
+use crate::tree::{Kind, Style, Tree};
+
+impl Document {
+    /// Sets what a path leads to. Keys that are missing on the way are added, as mappings; `[+]` adds an item to a
+    /// list. An item that a path names by index or by a key must be there.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] says how far the path leads; [`Error::TooLarge`]. The document is as it was before.
+    pub fn set(&mut self, path: &Path, value: impl Into<Content>) -> Result<(), Error> {
+        let value = value.into();
+        let reached = reach(self.root(), path)?;
+        let (there, missing) = path.segments().split_at(reached);
+        let Some((first, rest)) = missing.split_first() else { return self.walk(there)?.set(value) };
+        let content = wrap(rest, value)?;
+        let mut node = self.walk(there)?;
+        match first {
+            Segment::Key(key) => node.insert(key, content),
+            Segment::Append | Segment::Index(_) | Segment::Match { .. } => node.push(content),
+        }
+    }
+
+    /// Removes the entry that a path leads to; tells whether there was one.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when the path leads through something that is no collection.
+    pub fn remove(&mut self, path: &Path) -> Result<bool, Error> {
+        let Some((last, above)) = path.segments().split_last() else {
+            let was_there = !self.is_empty();
+            self.root_mut().set(Content::null())?;
+            return Ok(was_there);
+        };
+        match self.root().find(path) {
+            Ok(_) => {}
+            Err(NotFound { why: Why::NotMapping(_) | Why::NotList(_), .. }) if self.root().find(&above.iter().cloned().collect()).is_err() => {
+                return Ok(false);
+            }
+            Err(error @ NotFound { why: Why::NotMapping(_) | Why::NotList(_), .. }) => return Err(Error::NotFound(error.to_string())),
+            Err(_) => return Ok(false),
+        }
+        let mut node = self.walk(above)?;
+        match last {
+            Segment::Key(key) => node.remove(key),
+            Segment::Index(_) | Segment::Match { .. } | Segment::Append => match index_of(node.read(), last) {
+                Some(index) => node.remove_item(index),
+                None => Ok(false),
+            },
+        }
+    }
+
+    /// Sets the comment on the line of what a path leads to; an empty text removes it.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::NotAComment`].
+    pub fn set_line_comment(&mut self, path: &Path, text: &str) -> Result<(), Error> {
+        let node = self.root().find(path).map_err(|error| Error::NotFound(error.to_string()))?;
+        let on_key_line = node.style() == Style::Block && !node.is_empty();
+        match path.segments().split_last() {
+            Some((Segment::Key(key), above)) if on_key_line => {
+                self.walk(above)?.set_key_comment(key, CommentPlace::Line, text)
+            }
+            _ => self.walk(path.segments())?.set_comment(CommentPlace::Line, text),
+        }
+    }
+
+    /// Goes down a path that exists.
+    fn walk(&mut self, segments: &[Segment]) -> Result<NodeMut<'_>, Error> {
+        let mut node = self.root_mut();
+        for segment in segments {
+            node = match segment {
+                Segment::Key(key) => node.get_mut(key)?,
+                Segment::Index(_) | Segment::Match { .. } | Segment::Append => {
+                    let len = node.read().len();
+                    let Some(index) = index_of(node.read(), segment) else { return Err(Error::OutOfRange { index: len, len }) };
+                    node.at_mut(index)?
+                }
+            };
+        }
+        Ok(node)
+    }
+}
+
+/// How many segments of a path exist, when the rest can be added.
+fn reach(root: NodeRef<'_>, path: &Path) -> Result<usize, Error> {
+    let Err(error) = root.find(path) else { return Ok(path.segments().len()) };
+    let missing = &path.segments()[error.reached..];
+    let at = root.find(&error.found()).ok();
+    let absent = at.is_some_and(NodeRef::is_null);
+    let addable = match (&error.why, missing.first()) {
+        (Why::NoKey(_) | Why::Append, _) => true,
+        (Why::NotMapping(_), Some(Segment::Key(_))) | (Why::NotList(_), Some(Segment::Append)) => absent,
+        _ => false,
+    };
+    let rest_addable = missing.iter().skip(1).all(|segment| matches!(segment, Segment::Key(_) | Segment::Append));
+    if addable && rest_addable { Ok(error.reached) } else { Err(Error::NotFound(error.to_string())) }
+}
+
+/// The index of the item that a segment means.
+fn index_of(list: NodeRef<'_>, segment: &Segment) -> Option<usize> {
+    let item = list.find(&std::iter::once(segment.clone()).collect()).ok()?;
+    list.items().position(|other| other.id == item.id)
+}
+
+/// Puts a value below keys and into lists that do not exist yet.
+fn wrap(segments: &[Segment], value: Content) -> Result<Content, TooLarge> {
+    if segments.is_empty() {
+        return Ok(value);
+    }
+    let mut tree = Tree::bare(Span::default());
+    let mut at = value.graft(&mut tree)?;
+    for segment in segments.iter().rev() {
+        let outer = match segment {
+            Segment::Key(key) => {
+                let outer = tree.add(Kind::Mapping, Style::Block);
+                let name = Content::string(key).graft(&mut tree)?;
+                tree.append(outer, name);
+                outer
+            }
+            Segment::Append | Segment::Index(_) | Segment::Match { .. } => tree.add(Kind::Sequence, Style::Block),
+        };
+        tree.append(outer, at);
+        at = outer;
+    }
+    tree.root = at;
+    Ok(Content::from(Document::of_tree(tree)))
+}
