@@ -1,1 +1,55 @@
 //! The commands that people type.
+//!
+//! [`run`] takes the arguments and an [`Io`], and nothing else of the world around it: no environment, no current folder, no
+//! terminal. The binary hands them in, tests hand in their own.
+//!
+//! | module | what it is about |
+//! |---|---|
+//! | `args` | what can be typed |
+//! | `yaml` | `lanai yaml get`, `set` and `fmt` |
+//! | `file` | reading files, and replacing them whole or not at all |
+//! | `diff` | what changes, for people |
+//! | `failure` | what went wrong, for people |
+//! | `io` | where input comes from and output goes |
+
+mod args;
+mod diff;
+mod failure;
+mod file;
+mod io;
+mod yaml;
+
+use std::ffi::OsString;
+
+use clap::Parser;
+
+use args::{Arguments, Command};
+use failure::Failure;
+
+pub use io::{Colour, Exit, Io};
+
+/// Runs one command; the first argument is the program's name.
+///
+/// Results go to `io.stdout`, errors and notes to `io.stderr`. When nobody reads `io.stdout` any more (a broken pipe), the
+/// command stops and that is no error.
+///
+/// Files are changed only by commands that say so, each as a whole: a file holds what it held before or all that it should
+/// hold, never a part.
+pub fn run(arguments: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
+    let done = match Arguments::try_parse_from(arguments) {
+        Ok(Arguments { command: Command::Yaml(command) }) => yaml::run(&command, io),
+        Err(error) if error.use_stderr() => {
+            io.tell(&error.render().to_string());
+            return Exit::Usage;
+        }
+        Err(help) => io.print(&help.render().to_string()).map(|()| Exit::Success),
+    };
+    match done {
+        Ok(exit) => exit,
+        Err(Failure::NobodyReads) => Exit::Success,
+        Err(Failure::Told(message)) => {
+            io.tell(&message.to_string());
+            Exit::Failure
+        }
+    }
+}

@@ -8,7 +8,7 @@ use crate::document::Document;
 use crate::error;
 use crate::node::NodeRef;
 use crate::syntax::token::Span;
-use crate::tree::{Comment, Comments, Kind, Link, NOWHERE, Node, NodeId, Properties, State, Style, Tree};
+use crate::tree::{Comment, Comments, Kind, NodeId, Properties, Style, Tree};
 
 /// What a node is set to: a scalar, or a copy of a node of any document.
 ///
@@ -89,7 +89,9 @@ impl Content {
     /// asks for.
     pub(crate) fn scalar(&self) -> Option<Scalar<'_>> {
         match &self.0 {
-            Inner::Scalar { text, string, style } => Some(Scalar { text: text.into(), string: *string, style: *style }),
+            Inner::Scalar { text, string, style } => {
+                Some(Scalar { text: text.into(), string: *string, style: *style })
+            }
             Inner::Copy(..) => {
                 let node = self.node()?.target();
                 let plain = node.kind() == Kind::Scalar && node.tag().is_none();
@@ -162,47 +164,16 @@ fn copy_one(from: NodeRef<'_>, tree: &mut Tree) -> NodeId {
     if let Some(tag) = node.tag() {
         tree.set_properties(id, Properties { anchor: None, tag: Some(tag.into()), span: Span::default() });
     }
-    let own = |text: Option<String>| text.map(|text| Comment { text: Some(text.into()), ..Comment::default() });
+    let own =
+        |text: Option<String>| text.map(|text| Comment { text: Some(text.into()), ..Comment::default() });
     // A comment behind an anchor counts as one of what follows; it does not move with that.
     let line = from.line_comment().filter(|_| !from.line_comment_stands_before());
-    let comments = Comments { head: own(from.head_comment()), line: own(line), foot: own(from.foot_comment()) };
+    let comments =
+        Comments { head: own(from.head_comment()), line: own(line), foot: own(from.foot_comment()) };
     if comments != Comments::default() {
         *tree.comments_mut(id) = comments;
     }
     id
-}
-
-impl Tree {
-    /// Adds a new node without content, parent or place.
-    pub(crate) fn add(&mut self, kind: Kind, style: Style) -> NodeId {
-        let id = NodeId::new(self.nodes.len());
-        self.nodes.push(Node {
-            kind,
-            style,
-            cooked: false,
-            string: false,
-            key: false,
-            reshaped: false,
-            state: State::New,
-            column: 0,
-            span: Span::default(),
-            mark: NOWHERE,
-            parent: Link::NONE,
-            next: Link::NONE,
-            first: Link::NONE,
-            last: Link::NONE,
-            properties: NOWHERE,
-            comments: NOWHERE,
-            text: NOWHERE,
-        });
-        id
-    }
-
-    #[allow(clippy::cast_possible_truncation, reason = "there are fewer properties than nodes")]
-    pub(crate) fn set_properties(&mut self, id: NodeId, properties: Properties) {
-        self.node_mut(id).properties = self.properties.len() as u32;
-        self.properties.push(properties);
-    }
 }
 
 impl From<&str> for Content {

@@ -128,7 +128,12 @@ impl Document {
         let mut stream = Stream::parse(Arc::clone(&text))?;
         if let Some(second) = stream.documents.get(1) {
             let offset = second.tree.span.start as usize;
-            return Err(Error::new(&text, offset, Cause::Syntax("a second document begins here, where one is expected".into()), None));
+            return Err(Error::new(
+                &text,
+                offset,
+                Cause::Syntax("a second document begins here, where one is expected".into()),
+                None,
+            ));
         }
         match stream.documents.pop() {
             Some(mut document) => {
@@ -142,6 +147,11 @@ impl Document {
     /// A document that was made, not read.
     pub(crate) fn of_tree(tree: Tree) -> Self {
         Self { source: "".into(), tree: Arc::new(tree) }
+    }
+
+    /// Whether the whole document was made, not read.
+    pub(crate) fn is_made(&self) -> bool {
+        self.tree.node(self.tree.root).state == crate::tree::State::New
     }
 
     /// The outermost node.
@@ -198,12 +208,12 @@ impl Document {
                 let mapping = NodeRef::new(self, crate::tree::NodeId::new(at));
                 let mut seen = std::collections::HashMap::new();
                 for (key, _) in mapping.entries().filter(|(key, _)| key.kind() == Kind::Scalar) {
-                    let name = key.value().into_owned();
-                    match seen.get(&name) {
-                        Some(first) => found.push(DuplicateKey { key: name, first: *first, again: key.position() }),
-                        None => {
-                            seen.insert(name, key.position());
-                        }
+                    let name = key.value();
+                    if let Some(first) = seen.get(&name).copied() {
+                        let (first, again) = (NodeRef::position(first), key.position());
+                        found.push(DuplicateKey { key: name.into_owned(), first, again });
+                    } else {
+                        seen.insert(name, key);
                     }
                 }
             }

@@ -121,16 +121,13 @@ impl<'a> NodeMut<'a> {
     pub fn get_mut(mut self, key: &str) -> Result<NodeMut<'a>, Error> {
         self.expand()?;
         self.need(Kind::Mapping)?;
-        let own = self.read().own_entry(key).map(|(_, value)| value.id);
-        let id = match own {
-            Some(id) => id,
-            None => {
-                let Some(merged) = self.read().get(key) else { return Err(Error::NoSuchKey(key.into())) };
-                let content = Content::from(merged);
-                self.tree().notes.push(Note::MergedValueCopied { key: key.into() });
-                self.insert_entry(key, &content, usize::MAX)?
-            }
-        };
+        if let Some(id) = self.read().own_entry(key).map(|(_, value)| value.id) {
+            return Ok(NodeMut { document: self.document, id });
+        }
+        let Some(merged) = self.read().get(key) else { return Err(Error::NoSuchKey(key.into())) };
+        let content = Content::from(merged);
+        let id = self.insert_entry(key, &content, usize::MAX)?;
+        self.tree().notes.push(Note::MergedValueCopied { key: key.into() });
         Ok(NodeMut { document: self.document, id })
     }
 
@@ -175,8 +172,11 @@ impl<'a> NodeMut<'a> {
         let content = content.into();
         let id = self.id;
         let old = self.document.tree.node(id).clone();
-        if old.kind == Kind::Scalar && let Some(scalar) = content.scalar() {
-            let keeps_tag = self.read().tag().is_none_or(|tag| scalar.string && tag == "!!str" || !tag.starts_with("!!"));
+        if old.kind == Kind::Scalar
+            && let Some(scalar) = content.scalar()
+        {
+            let keeps_tag =
+                self.read().tag().is_none_or(|tag| scalar.string && tag == "!!str" || !tag.starts_with("!!"));
             let same = old.state != State::New && self.read().value() == scalar.text;
             let same_kind = (self.read().resolved() == crate::scalar::Resolved::Str) == scalar.string;
             if same && same_kind && keeps_tag && scalar.style == Style::Plain {
@@ -228,8 +228,12 @@ impl<'a> NodeMut<'a> {
             tree.node_mut(at).parent = id.into();
             child = tree.node(at).next;
         }
-        for (place, comment) in [(CommentPlace::Head, head), (CommentPlace::Line, line), (CommentPlace::Foot, foot)] {
-            if let Some(text) = comment.and_then(|comment| comment.text) && tree.comment(id, place).is_none() {
+        for (place, comment) in
+            [(CommentPlace::Head, head), (CommentPlace::Line, line), (CommentPlace::Foot, foot)]
+        {
+            if let Some(text) = comment.and_then(|comment| comment.text)
+                && tree.comment(id, place).is_none()
+            {
                 tree.set_comment(id, place, &text);
             }
         }
@@ -289,7 +293,9 @@ impl<'a> NodeMut<'a> {
     pub fn remove(&mut self, key: &str) -> Result<bool, Error> {
         self.expand()?;
         self.need(Kind::Mapping)?;
-        let Some((key, value)) = self.read().own_entry(key).map(|(key, value)| (key.id, value.id)) else { return Ok(false) };
+        let Some((key, value)) = self.read().own_entry(key).map(|(key, value)| (key.id, value.id)) else {
+            return Ok(false);
+        };
         self.cut(key, value);
         Ok(true)
     }
@@ -304,7 +310,9 @@ impl<'a> NodeMut<'a> {
         if key != to && self.read().own_entry(to).is_some() {
             return Err(Error::KeyExists(to.into()));
         }
-        let Some(id) = self.read().own_entry(key).map(|(key, _)| key.id) else { return Err(Error::NoSuchKey(key.into())) };
+        let Some(id) = self.read().own_entry(key).map(|(key, _)| key.id) else {
+            return Err(Error::NoSuchKey(key.into()));
+        };
         NodeMut { document: self.document, id }.set(Content::string(to))
     }
 
@@ -368,7 +376,9 @@ impl<'a> NodeMut<'a> {
         let width = match self.read().kind() {
             Kind::Mapping => 2,
             Kind::Sequence => 1,
-            found @ (Kind::Scalar | Kind::Alias) => return Err(Error::WrongKind { needed: Kind::Sequence, found }),
+            found @ (Kind::Scalar | Kind::Alias) => {
+                return Err(Error::WrongKind { needed: Kind::Sequence, found });
+            }
         };
         let id = self.id;
         let tree = self.tree();
@@ -417,7 +427,8 @@ impl<'a> NodeMut<'a> {
             self.tree().node_mut(id).style = style;
             return Ok(());
         }
-        let (text, string) = (self.read().value().into_owned(), self.read().resolved() == crate::scalar::Resolved::Str);
+        let (text, string) =
+            (self.read().value().into_owned(), self.read().resolved() == crate::scalar::Resolved::Str);
         let id = self.id;
         let tree = self.tree();
         let text = tree.add_text(&text);
@@ -438,7 +449,11 @@ impl<'a> NodeMut<'a> {
         }
         let id = self.id;
         let tree = self.tree();
-        let text = if place == CommentPlace::Line { text.lines().collect::<Vec<_>>().join(" ") } else { text.trim_end().to_owned() };
+        let text = if place == CommentPlace::Line {
+            text.lines().collect::<Vec<_>>().join(" ")
+        } else {
+            text.trim_end().to_owned()
+        };
         tree.set_comment(id, place, &text);
         tree.touch_comment(id);
         Ok(())
@@ -451,7 +466,9 @@ impl<'a> NodeMut<'a> {
     pub fn set_key_comment(&mut self, key: &str, place: CommentPlace, text: &str) -> Result<(), Error> {
         self.expand()?;
         self.need(Kind::Mapping)?;
-        let Some(id) = self.read().own_entry(key).map(|(key, _)| key.id) else { return Err(Error::NoSuchKey(key.into())) };
+        let Some(id) = self.read().own_entry(key).map(|(key, _)| key.id) else {
+            return Err(Error::NoSuchKey(key.into()));
+        };
         NodeMut { document: self.document, id }.set_comment(place, text)
     }
 
@@ -474,7 +491,9 @@ impl<'a> NodeMut<'a> {
         let tree = self.tree();
         let whole = tree.node(id).state < State::Edited;
         let in_source = tree.node(first).state != State::New;
-        let left = tree.children(id).any(|child| child != first && child != last && tree.node(child).state != State::New);
+        let left = tree
+            .children(id)
+            .any(|child| child != first && child != last && tree.node(child).state != State::New);
         let place = (whole && !left).then(|| Extents::new(&source, tree).place(id));
         tree.unlink(id, first);
         if last != first {

@@ -45,7 +45,9 @@ pub(crate) fn lossless(document: &Document) -> String {
 fn join_root(pieces: &Pieces) -> String {
     match (pieces.inline.is_empty(), pieces.rest.is_empty()) {
         (true, _) => pieces.rest.clone(),
-        (false, _) if pieces.inline.starts_with(['&', '!']) && !pieces.rest.is_empty() => format!("--- {}\n{}", pieces.inline, pieces.rest),
+        (false, _) if pieces.inline.starts_with(['&', '!']) && !pieces.rest.is_empty() => {
+            format!("--- {}\n{}", pieces.inline, pieces.rest)
+        }
         (false, _) => format!("{}\n{}", pieces.inline, pieces.rest),
     }
 }
@@ -161,7 +163,9 @@ impl Emitter<'_> {
     fn entries(&self, id: NodeId) -> Vec<Entry> {
         let children: Vec<NodeId> = self.tree.children(id).collect();
         match self.tree.node(id).kind {
-            Kind::Mapping => children.chunks_exact(2).map(|pair| Entry { first: pair[0], last: pair[1] }).collect(),
+            Kind::Mapping => {
+                children.chunks_exact(2).map(|pair| Entry { first: pair[0], last: pair[1] }).collect()
+            }
             _ => children.iter().map(|item| Entry { first: *item, last: *item }).collect(),
         }
     }
@@ -180,7 +184,8 @@ impl Emitter<'_> {
     fn block_collection(&self, id: NodeId, splices: &mut Vec<Splice>) {
         let kept: Vec<Entry> = self.entries(id);
         let removed = self.cuts.get(&id).map_or(&[][..], Vec::as_slice);
-        let mut originals: Vec<(Entry, bool)> = kept.iter().filter(|entry| !self.is_new(**entry)).map(|entry| (*entry, true)).collect();
+        let mut originals: Vec<(Entry, bool)> =
+            kept.iter().filter(|entry| !self.is_new(**entry)).map(|entry| (*entry, true)).collect();
         originals.extend(removed.iter().map(|entry| (*entry, false)));
         originals.sort_by_key(|(entry, _)| self.extents.content_start(entry.first));
         let Some((first, _)) = originals.first().copied() else { return };
@@ -198,7 +203,10 @@ impl Emitter<'_> {
                 (Some(before), _) => self.insert_lines(self.extent(before).end, lines),
                 (None, Some(next)) if first_inline => {
                     let column = self.tree.node(id).column as usize;
-                    Self::insert(next.lead, format!("{}{}", lines.trim_start_matches(' '), " ".repeat(column)))
+                    Self::insert(
+                        next.lead,
+                        format!("{}{}", lines.trim_start_matches(' '), " ".repeat(column)),
+                    )
                 }
                 (None, Some(next)) => self.insert_lines(next.start, lines),
                 (None, None) => continue,
@@ -267,7 +275,8 @@ impl Emitter<'_> {
             (Some(mark), None) => self.edited_behind(id, mark, &layout.root(id), splices),
             (Some(mark), Some(parent)) => {
                 let column = self.tree.node(parent).column as usize;
-                let behind = if self.tree.node(parent).kind == Kind::Sequence { Behind::Dash } else { Behind::Key };
+                let behind =
+                    if self.tree.node(parent).kind == Kind::Sequence { Behind::Dash } else { Behind::Key };
                 let pieces = layout.value(id, column, behind);
                 self.edited_behind(id, mark, &pieces, splices);
             }
@@ -280,7 +289,13 @@ impl Emitter<'_> {
     }
 
     /// The value of an explicit key that had no colon.
-    fn value_without_colon(&self, id: NodeId, parent: NodeId, layout: &Layout<'_>, splices: &mut Vec<Splice>) {
+    fn value_without_colon(
+        &self,
+        id: NodeId,
+        parent: NodeId,
+        layout: &Layout<'_>,
+        splices: &mut Vec<Splice>,
+    ) {
         let column = self.tree.node(parent).column as usize;
         let pieces = layout.value(id, column, Behind::Key);
         let mut lines = String::new();
@@ -301,13 +316,18 @@ impl Emitter<'_> {
         let mut text = join_root(pieces);
         let ends_line = place.end > place.start && self.extents.after_break(place.end);
         let at_end = place.end as usize == self.document.source.len();
-        if !ends_line && !(at_end && place.is_empty()) {
+        let adds_last_line = at_end && place.is_empty();
+        if !ends_line && !adds_last_line {
             text.truncate(text.trim_end_matches('\n').len());
         }
         if place.is_empty() && !self.extents.begins_line(place.start) {
             text.insert(0, '\n');
         }
-        let start = if self.extents.begins_line(place.start) { self.extents.line_start(place.start) } else { place.start };
+        let start = if self.extents.begins_line(place.start) {
+            self.extents.line_start(place.start)
+        } else {
+            place.start
+        };
         splices.push(Splice { span: Span { start, end: place.end }, text });
     }
 
@@ -319,15 +339,18 @@ impl Emitter<'_> {
         let inline = if pieces.inline.is_empty() { String::new() } else { format!(" {}", pieces.inline) };
         if !self.extents.same_line(mark, place.start) {
             // The old value stood on lines of its own.
-            let lines = Span { start: self.extents.line_end(after_mark), end: self.extents.end_of_lines(place.end) };
+            let lines =
+                Span { start: self.extents.line_end(after_mark), end: self.extents.end_of_lines(place.end) };
             splices.push(Self::insert(after_mark, inline));
-            let unfinished = lines.end as usize == self.document.source.len() && self.extents.line_start(lines.end) < lines.end;
+            let unfinished = lines.end as usize == self.document.source.len()
+                && self.extents.line_start(lines.end) < lines.end;
             let mut rest = pieces.rest.clone();
             if unfinished {
                 rest.truncate(rest.trim_end_matches('\n').len());
             }
             if unfinished && rest.is_empty() {
-                let end_of_text = self.document.source[..lines.start as usize].trim_end_matches(['\n', '\r']).len();
+                let end_of_text =
+                    self.document.source[..lines.start as usize].trim_end_matches(['\n', '\r']).len();
                 splices.push(Splice { span: Span::new(end_of_text, lines.end as usize), text: rest });
             } else {
                 splices.push(Splice { span: lines, text: rest });
@@ -337,7 +360,8 @@ impl Emitter<'_> {
         let ends_line = place.end > place.start && self.extents.after_break(place.end);
         if ends_line {
             // The old value was a block scalar: its header may have a comment, its last line break is its own.
-            let comment = self.tree.comment(id, CommentPlace::Line).filter(|comment| comment.span.start < place.end);
+            let comment =
+                self.tree.comment(id, CommentPlace::Line).filter(|comment| comment.span.start < place.end);
             let comment = comment.and_then(|comment| comment_text(&self.document.source, Some(comment)));
             let comment = comment.map_or(String::new(), |text| format!(" {text}"));
             let text = format!("{inline}{comment}\n{}", pieces.rest);
@@ -376,7 +400,11 @@ impl Emitter<'_> {
         let span = comment.span;
         let own_line = self.extents.begins_line(span.start);
         if text.is_empty() {
-            let start = if own_line { self.extents.line_start(span.start) } else { self.end_of_text_before(span.start) };
+            let start = if own_line {
+                self.extents.line_start(span.start)
+            } else {
+                self.end_of_text_before(span.start)
+            };
             let end = if own_line { self.extents.end_of_lines(span.end) } else { span.end };
             return Splice { span: Span { start, end }, text: String::new() };
         }

@@ -100,7 +100,15 @@ impl fmt::Display for Error {
         write!(f, "{}: {}", self.position, self.cause)?;
         if f.alternate() {
             let number = self.position.line.to_string();
-            write!(f, "\n{number} | {}\n{:width$} | {:caret$}^", self.excerpt, "", "", width = number.len(), caret = self.caret)?;
+            write!(
+                f,
+                "\n{number} | {}\n{:width$} | {:caret$}^",
+                self.excerpt,
+                "",
+                "",
+                width = number.len(),
+                caret = self.caret
+            )?;
             if let Some(hint) = self.hint {
                 write!(f, "\nhint: {hint}")?;
             }

@@ -74,7 +74,8 @@ impl<'a> Extents<'a> {
     }
 
     pub fn same_line(&self, from: u32, to: u32) -> bool {
-        from <= to && !self.bytes()[from as usize..to as usize].iter().any(|byte| matches!(byte, b'\n' | b'\r'))
+        from <= to
+            && !self.bytes()[from as usize..to as usize].iter().any(|byte| matches!(byte, b'\n' | b'\r'))
     }
 
     /// Whether the line that begins at `start` is blank; the end of the text is no line.
@@ -105,7 +106,8 @@ impl<'a> Extents<'a> {
         // The last child of the last child: comments at the end of a collection are of one of these.
         loop {
             let children: Vec<NodeId> = self.tree.children(at).filter(|id| self.in_source(*id)).collect();
-            let tail = children.len().saturating_sub(if self.tree.node(at).kind == Kind::Mapping { 2 } else { 1 });
+            let tail =
+                children.len().saturating_sub(if self.tree.node(at).kind == Kind::Mapping { 2 } else { 1 });
             for child in &children[tail..] {
                 end = end.max(self.own_end(*child));
             }
@@ -174,7 +176,11 @@ impl<'a> Extents<'a> {
     /// The lines of removed entries that follow each other, with one blank line when there is one on both sides.
     pub fn removed_lines(&self, start: u32, end: u32) -> Span {
         let document = self.tree.span;
-        let first_line = if self.tree.start_mark == NOWHERE { document.start } else { self.line_end(self.tree.start_mark) };
+        let first_line = if self.tree.start_mark == NOWHERE {
+            document.start
+        } else {
+            self.line_end(self.tree.start_mark)
+        };
         let at_top = start <= first_line.max(self.line_start(document.start));
         let above = if start > 0 { self.line_start(start - 1) } else { start };
         let blank_above = start > first_line && self.is_blank_line(above);
@@ -189,7 +195,8 @@ impl<'a> Extents<'a> {
         if unfinished && start > first_line {
             // The text had no final line break, and has none without its last entry.
             let before = &self.source[..start as usize];
-            let kept = before.strip_suffix("\r\n").or_else(|| before.strip_suffix(['\n', '\r'])).unwrap_or(before);
+            let kept =
+                before.strip_suffix("\r\n").or_else(|| before.strip_suffix(['\n', '\r'])).unwrap_or(before);
             return Span::new(kept.len(), end as usize);
         }
         Span { start, end }

@@ -4,7 +4,7 @@ use crate::document::Document;
 use crate::edit::CommentPlace;
 use crate::emit;
 use crate::node::NodeRef;
-use crate::scalar::{self, LineEnd, Place, present};
+use crate::scalar::{self, Place, present};
 use crate::tree::{Kind, NodeId, State, Style, Tree};
 
 /// The habits of the neighbourhood that new content follows.
@@ -29,13 +29,11 @@ impl Habits {
             Self::look(tree, node, &mut step, &mut dash);
             at = tree.node(node).parent.get();
         }
-        match (step, dash) {
-            (Some(step), Some(dash)) => Self { step, dash },
-            _ => {
-                let document = document();
-                Self { step: step.unwrap_or(document.step), dash: dash.unwrap_or(document.dash) }
-            }
+        if let (Some(step), Some(dash)) = (step, dash) {
+            return Self { step, dash };
         }
+        let document = document();
+        Self { step: step.unwrap_or(document.step), dash: dash.unwrap_or(document.dash) }
     }
 
     /// The first habits that a document shows; two spaces, and dashes below their key, where it shows none.
@@ -139,9 +137,13 @@ impl<'a> Layout<'a> {
     fn entries(&self, id: NodeId, column: usize) -> String {
         let children: Vec<NodeId> = self.document.tree.children(id).collect();
         let mut out = String::new();
-        match self.node(id).kind() {
-            Kind::Mapping => children.chunks_exact(2).for_each(|pair| out.push_str(&self.pair(pair[0], pair[1], column))),
-            _ => children.iter().for_each(|item| out.push_str(&self.item(*item, column))),
+        let pairs = self.node(id).kind() == Kind::Mapping;
+        for entry in children.chunks(if pairs { 2 } else { 1 }) {
+            match entry {
+                [key, value] => out.push_str(&self.pair(*key, *value, column)),
+                [item] => out.push_str(&self.item(*item, column)),
+                _ => {}
+            }
         }
         out
     }
@@ -185,11 +187,12 @@ impl<'a> Layout<'a> {
         let node = self.node(id);
         let mut properties = self.properties(id);
         if !self.is_block(id) {
-            let place = Place { indent: column, step: self.habits.step, flow: false, key: false, line_end: LineEnd::Lf };
+            let place = Place { indent: column, step: self.habits.step, flow: false, key: false };
             let text = self.inline_at(id, &place);
-            let (first, rest) = match node.kind() == Kind::Scalar && text.starts_with(['|', '>']) {
-                true => text.split_once('\n').map_or((text.as_str(), String::new()), |(first, rest)| (first, format!("{rest}\n"))),
-                false => (text.as_str(), String::new()),
+            let is_block_scalar = node.kind() == Kind::Scalar && text.starts_with(['|', '>']);
+            let (first, rest) = match text.split_once('\n') {
+                Some((first, rest)) if is_block_scalar => (first, format!("{rest}\n")),
+                Some(_) | None => (text.as_str(), String::new()),
             };
             if !properties.is_empty() && !first.is_empty() {
                 properties.push(' ');
@@ -240,7 +243,9 @@ impl<'a> Layout<'a> {
     }
 
     fn properties(&self, id: NodeId) -> String {
-        let Some(properties) = self.document.tree.properties(id).filter(|properties| properties.span.is_empty()) else {
+        let Some(properties) =
+            self.document.tree.properties(id).filter(|properties| properties.span.is_empty())
+        else {
             return String::new();
         };
         let anchor = properties.anchor.as_ref().map(|anchor| format!("&{anchor}"));
@@ -252,13 +257,13 @@ impl<'a> Layout<'a> {
 
     /// A key.
     pub fn key(&self, id: NodeId) -> String {
-        let place = Place { indent: 0, step: self.habits.step, flow: false, key: true, line_end: LineEnd::Lf };
+        let place = Place { indent: 0, step: self.habits.step, flow: false, key: true };
         self.with_properties(id, self.inline_at(id, &place))
     }
 
     /// A node inside of a flow collection.
     pub fn flow(&self, id: NodeId, key: bool) -> String {
-        let place = Place { indent: 0, step: self.habits.step, flow: true, key, line_end: LineEnd::Lf };
+        let place = Place { indent: 0, step: self.habits.step, flow: true, key };
         self.with_properties(id, self.inline_at(id, &place))
     }
 
@@ -283,7 +288,9 @@ impl<'a> Layout<'a> {
             Kind::Mapping => {
                 let pairs: Vec<String> = node
                     .entries()
-                    .map(|(key, value)| format!("{}: {}", self.flow(key.id, true), self.flow(value.id, false)))
+                    .map(|(key, value)| {
+                        format!("{}: {}", self.flow(key.id, true), self.flow(value.id, false))
+                    })
                     .collect();
                 format!("{{{}}}", pairs.join(", "))
             }

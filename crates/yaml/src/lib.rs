@@ -26,6 +26,8 @@ pub use edit::{CommentPlace, NodeMut};
 pub use error::{Cause, Error, Position};
 pub use node::NodeRef;
 pub use path::Path;
-pub use reference::{SequenceIndent, detect_sequence_indent, encode_document, format_document, format_stream};
+pub use reference::{
+    SequenceIndent, detect_sequence_indent, encode_document, format_document, format_stream,
+};
 pub use scalar::Resolved;
 pub use tree::{Kind, Note, Style};

@@ -16,6 +16,9 @@ pub struct NodeRef<'a> {
     pub(crate) id: NodeId,
 }
 
+/// What `!!` stands for.
+const CORE_TAGS: &str = "tag:yaml.org,2002:";
+
 /// How many aliases and merge keys a look-up follows before it gives up on a circle.
 const MAX_HOPS: usize = 64;
 
@@ -54,7 +57,7 @@ impl<'a> NodeRef<'a> {
         let declared = self.document.tree.tag_handles.iter().find(|tag| &*tag.handle == handle);
         let prefix = match (declared, handle) {
             (Some(declared), _) => &declared.prefix,
-            (None, "!!") => "tag:yaml.org,2002:",
+            (None, "!!") => CORE_TAGS,
             (None, _) => handle,
         };
         Some(format!("{prefix}{}", percent_decode(suffix)))
@@ -67,6 +70,7 @@ impl<'a> NodeRef<'a> {
 
     /// Follows an alias to the node that it stands for; any other node is its own target. Circles end somewhere in
     /// the circle.
+    #[must_use]
     pub fn target(self) -> NodeRef<'a> {
         let mut at = self;
         for _ in 0..MAX_HOPS {
@@ -88,7 +92,9 @@ impl<'a> NodeRef<'a> {
         match (node.kind, node.style) {
             (Kind::Mapping | Kind::Sequence, _) => Cow::Borrowed(""),
             (Kind::Alias, _) => Cow::Borrowed(&raw[1..]),
-            (Kind::Scalar, Style::SingleQuoted | Style::DoubleQuoted) if !node.cooked => Cow::Borrowed(&raw[1..raw.len() - 1]),
+            (Kind::Scalar, Style::SingleQuoted | Style::DoubleQuoted) if !node.cooked => {
+                Cow::Borrowed(&raw[1..raw.len() - 1])
+            }
             (Kind::Scalar, _) if !node.cooked => Cow::Borrowed(raw),
             (Kind::Scalar, Style::SingleQuoted) => decode::single_quoted(raw),
             (Kind::Scalar, Style::DoubleQuoted) => decode::double_quoted(raw).unwrap_or(Cow::Borrowed(raw)),
@@ -104,13 +110,14 @@ impl<'a> NodeRef<'a> {
         if node.kind() != Kind::Scalar || node.node().string {
             return Resolved::Str;
         }
-        match node.tag() {
-            Some("!!str" | "!" | "!!binary" | "!!timestamp") => return Resolved::Str,
-            Some("!!null") => return Resolved::Null,
-            Some(_) => return scalar::resolve(&node.value()),
-            None => {}
+        let plain = node.style() == Style::Plain;
+        match node.full_tag().as_deref().map(|tag| tag.strip_prefix(CORE_TAGS).unwrap_or(tag)) {
+            Some("str" | "!" | "binary" | "timestamp") => Resolved::Str,
+            Some("null") => Resolved::Null,
+            Some("int" | "float" | "bool") => scalar::resolve(&node.value()),
+            Some(_) | None if plain => scalar::resolve(&node.value()),
+            Some(_) | None => Resolved::Str,
         }
-        if node.style() == Style::Plain { scalar::resolve(&node.value()) } else { Resolved::Str }
     }
 
     /// Whether the node is null: written as such, or left out.
@@ -118,10 +125,18 @@ impl<'a> NodeRef<'a> {
         self.target().kind() == Kind::Scalar && matches!(self.resolved(), Resolved::Null)
     }
 
+    /// Whether the node is text that was set as a string, whatever it looks like.
+    pub(crate) fn is_made_string(self) -> bool {
+        self.node().string
+    }
+
     /// Whether the node is a scalar of which nothing is written.
     pub(crate) fn is_absent(self) -> bool {
         let node = self.node();
-        node.kind == Kind::Scalar && node.state < State::Edited && node.span.is_empty() && node.properties == NOWHERE
+        node.kind == Kind::Scalar
+            && node.state < State::Edited
+            && node.span.is_empty()
+            && node.properties == NOWHERE
     }
 
     /// The string, if the node is one (or an alias of one).
@@ -250,7 +265,8 @@ impl<'a> NodeRef<'a> {
             let value = value.target();
             match value.kind() {
                 Kind::Mapping => sources.push(value),
-                Kind::Sequence => sources.extend(value.items().map(NodeRef::target).filter(|item| item.kind() == Kind::Mapping)),
+                Kind::Sequence => sources
+                    .extend(value.items().map(NodeRef::target).filter(|item| item.kind() == Kind::Mapping)),
                 Kind::Scalar | Kind::Alias => {}
             }
         }
@@ -280,17 +296,11 @@ fn percent_decode(text: &str) -> String {
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while at < bytes.len() {
-        let code = (bytes[at] == b'%').then(|| text.get(at + 1..at + 3).and_then(|hex| u8::from_str_radix(hex, 16).ok())).flatten();
-        match code {
-            Some(byte) => {
-                out.push(byte);
-                at += 3;
-            }
-            None => {
-                out.push(bytes[at]);
-                at += 1;
-            }
-        }
+        let code = (bytes[at] == b'%')
+            .then(|| text.get(at + 1..at + 3).and_then(|hex| u8::from_str_radix(hex, 16).ok()))
+            .flatten();
+        out.push(code.unwrap_or(bytes[at]));
+        at += if code.is_some() { 3 } else { 1 };
     }
     String::from_utf8(out).unwrap_or_else(|_| text.into())
 }

@@ -16,10 +16,9 @@ pub mod resolve;
 
 mod chars;
 
-pub use decode::BadEscape;
-pub use present::{Kind, LineEnd, Place, present, style_for};
+pub use present::{Kind, Place, present};
 pub use reference::{ReferenceTag, reference};
-pub use resolve::{Resolved, ambiguous, resolve};
+pub use resolve::{Resolved, resolve};
 
 /// How a scalar is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

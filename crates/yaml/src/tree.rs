@@ -7,7 +7,10 @@ use crate::syntax::token::Span;
 pub(crate) struct NodeId(u32);
 
 impl NodeId {
-    #[allow(clippy::cast_possible_truncation, reason = "`YamlLimits::max_nodes` and the source's length keep it below u32::MAX")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "`YamlLimits::max_nodes` and the source's length keep it below u32::MAX"
+    )]
     pub fn new(index: usize) -> Self {
         Self(index as u32)
     }
@@ -78,6 +81,10 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 
 /// A node. Mapping children alternate: key, value, key, value.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, kept small: there is one of these for each node"
+)]
 pub(crate) struct Node {
     pub kind: Kind,
     pub style: Style,
@@ -178,9 +185,14 @@ pub enum Note {
 impl std::fmt::Display for Note {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Note::AliasExpanded { anchor } => write!(f, "the alias \"*{anchor}\" was expanded where it stood, to edit below it"),
+            Note::AliasExpanded { anchor } => {
+                write!(f, "the alias \"*{anchor}\" was expanded where it stood, to edit below it")
+            }
             Note::MergedValueCopied { key } => {
-                write!(f, "the value of \"{key}\" comes from a merge key; it was copied into the mapping, to edit below it")
+                write!(
+                    f,
+                    "the value of \"{key}\" comes from a merge key; it was copied into the mapping, to edit below it"
+                )
             }
         }
     }
@@ -223,26 +235,11 @@ pub(crate) struct Tree {
 impl Tree {
     /// A document without content over a text that holds nothing but comments.
     pub fn empty(span: Span) -> Self {
-        let node = Node {
-            kind: Kind::Scalar,
-            style: Style::Plain,
-            cooked: false,
-            string: false,
-            key: false,
-            reshaped: false,
-            state: State::Clean,
-            column: 0,
-            span: Span { start: span.end, end: span.end },
-            mark: NOWHERE,
-            parent: Link::NONE,
-            next: Link::NONE,
-            first: Link::NONE,
-            last: Link::NONE,
-            properties: NOWHERE,
-            comments: NOWHERE,
-            text: NOWHERE,
-        };
-        Self { nodes: vec![node], ..Self::bare(span) }
+        let mut tree = Self::bare(span);
+        let id = tree.add(Kind::Scalar, Style::Plain);
+        let node = tree.node_mut(id);
+        (node.state, node.span) = (State::Clean, Span { start: span.end, end: span.end });
+        tree
     }
 
     /// A tree without nodes.
@@ -263,6 +260,37 @@ impl Tree {
             notes: Vec::new(),
             has_aliases: false,
         }
+    }
+
+    /// Adds a new node without content, parent or place.
+    pub fn add(&mut self, kind: Kind, style: Style) -> NodeId {
+        let id = NodeId::new(self.nodes.len());
+        self.nodes.push(Node {
+            kind,
+            style,
+            cooked: false,
+            string: false,
+            key: false,
+            reshaped: false,
+            state: State::New,
+            column: 0,
+            span: Span::default(),
+            mark: NOWHERE,
+            parent: Link::NONE,
+            next: Link::NONE,
+            first: Link::NONE,
+            last: Link::NONE,
+            properties: NOWHERE,
+            comments: NOWHERE,
+            text: NOWHERE,
+        });
+        id
+    }
+
+    #[allow(clippy::cast_possible_truncation, reason = "there are fewer properties than nodes")]
+    pub fn set_properties(&mut self, id: NodeId, properties: Properties) {
+        self.node_mut(id).properties = self.properties.len() as u32;
+        self.properties.push(properties);
     }
 
     /// Whether anything was edited.
@@ -318,7 +346,8 @@ impl Tree {
     /// Puts `child` behind the last child of `parent`.
     pub fn append(&mut self, parent: NodeId, child: NodeId) {
         let before = self.node(parent).last.get();
-        let key = self.node(parent).kind == Kind::Mapping && before.is_none_or(|before| !self.node(before).key);
+        let key =
+            self.node(parent).kind == Kind::Mapping && before.is_none_or(|before| !self.node(before).key);
         self.node_mut(child).key = key;
         self.node_mut(child).parent = parent.into();
         match before {

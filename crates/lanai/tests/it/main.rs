@@ -3,3 +3,4 @@
 mod arrows;
 mod dependencies;
 mod repository;
+mod yaml_cli;

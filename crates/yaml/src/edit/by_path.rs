@@ -39,19 +39,25 @@ impl Document {
         };
         match self.root().find(path) {
             Ok(_) => {}
-            Err(NotFound { why: Why::NotMapping(_) | Why::NotList(_), .. }) if self.root().find(&above.iter().cloned().collect()).is_err() => {
+            Err(NotFound { why: Why::NotMapping(_) | Why::NotList(_), .. })
+                if self.root().find(&above.iter().cloned().collect()).is_err() =>
+            {
                 return Ok(false);
             }
-            Err(error @ NotFound { why: Why::NotMapping(_) | Why::NotList(_), .. }) => return Err(Error::NotFound(error.to_string())),
+            Err(error @ NotFound { why: Why::NotMapping(_) | Why::NotList(_), .. }) => {
+                return Err(Error::NotFound(error.to_string()));
+            }
             Err(_) => return Ok(false),
         }
         let mut node = self.walk(above)?;
         match last {
             Segment::Key(key) => node.remove(key),
-            Segment::Index(_) | Segment::Match { .. } | Segment::Append => match index_of(node.read(), last) {
-                Some(index) => node.remove_item(index),
-                None => Ok(false),
-            },
+            Segment::Index(_) | Segment::Match { .. } | Segment::Append => {
+                match index_of(node.read(), last) {
+                    Some(index) => node.remove_item(index),
+                    None => Ok(false),
+                }
+            }
         }
     }
 
@@ -78,7 +84,9 @@ impl Document {
                 Segment::Key(key) => node.get_mut(key)?,
                 Segment::Index(_) | Segment::Match { .. } | Segment::Append => {
                     let len = node.read().len();
-                    let Some(index) = index_of(node.read(), segment) else { return Err(Error::OutOfRange { index: len, len }) };
+                    let Some(index) = index_of(node.read(), segment) else {
+                        return Err(Error::OutOfRange { index: len, len });
+                    };
                     node.at_mut(index)?
                 }
             };
@@ -98,7 +106,8 @@ fn reach(root: NodeRef<'_>, path: &Path) -> Result<usize, Error> {
         (Why::NotMapping(_), Some(Segment::Key(_))) | (Why::NotList(_), Some(Segment::Append)) => absent,
         _ => false,
     };
-    let rest_addable = missing.iter().skip(1).all(|segment| matches!(segment, Segment::Key(_) | Segment::Append));
+    let rest_addable =
+        missing.iter().skip(1).all(|segment| matches!(segment, Segment::Key(_) | Segment::Append));
     if addable && rest_addable { Ok(error.reached) } else { Err(Error::NotFound(error.to_string())) }
 }
 
@@ -123,7 +132,9 @@ fn wrap(segments: &[Segment], value: Content) -> Result<Content, TooLarge> {
                 tree.append(outer, name);
                 outer
             }
-            Segment::Append | Segment::Index(_) | Segment::Match { .. } => tree.add(Kind::Sequence, Style::Block),
+            Segment::Append | Segment::Index(_) | Segment::Match { .. } => {
+                tree.add(Kind::Sequence, Style::Block)
+            }
         };
         tree.append(outer, at);
         at = outer;

@@ -32,40 +32,40 @@ impl Emitter<'_> {
         let node = self.tree.node(id);
         let braces = self.document.source.as_bytes()[node.span.start as usize];
         let has_brackets = matches!(braces, b'[' | b'{');
-        let inner = if has_brackets { Span { start: node.span.start + 1, end: node.span.end - 1 } } else { node.span };
+        let inner = if has_brackets {
+            Span { start: node.span.start + 1, end: node.span.end - 1 }
+        } else {
+            node.span
+        };
         let Segments { kept, first_lead, tail, trailing_comma } = self.segments(id, inner);
         let neighbour = kept.last().map_or("", |(_, segment)| segment.lead.as_str());
         let new_lead = match neighbour.rfind('\n') {
             Some(at) => neighbour[at..].to_owned(),
             None => " ".into(),
         };
-        let kept: HashMap<NodeId, Segment> = kept.into_iter().map(|(entry, segment)| (entry.first, segment)).collect();
+        let kept: HashMap<NodeId, Segment> =
+            kept.into_iter().map(|(entry, segment)| (entry.first, segment)).collect();
         let entries = self.entries(id);
         let mut out = String::new();
         for (at, entry) in entries.iter().enumerate() {
             let last = at + 1 == entries.len();
             let comma = !last || trailing_comma;
-            match kept.get(&entry.first) {
-                Some(segment) => {
-                    out.push_str(if at == 0 { &first_lead } else if segment.lead.is_empty() { &new_lead } else { &segment.lead });
-                    out.push_str(&segment.body);
-                    if comma && !segment.comma {
-                        out.push(',');
-                    }
-                    out.push_str(&segment.trail);
-                    if comma && segment.comma {
-                        out.push(',');
-                    }
-                    out.push_str(&segment.post);
-                }
-                None => {
-                    out.push_str(if at == 0 { &first_lead } else { &new_lead });
-                    out.push_str(&self.new_flow_entry(id, *entry));
-                    if comma {
-                        out.push(',');
-                    }
-                }
-            }
+            let Some(segment) = kept.get(&entry.first) else {
+                out.push_str(if at == 0 { &first_lead } else { &new_lead });
+                out.push_str(&self.new_flow_entry(id, *entry));
+                out.push_str(if comma { "," } else { "" });
+                continue;
+            };
+            out.push_str(match at {
+                0 => &first_lead,
+                _ if segment.lead.is_empty() => &new_lead,
+                _ => &segment.lead,
+            });
+            out.push_str(&segment.body);
+            out.push_str(if comma && !segment.comma { "," } else { "" });
+            out.push_str(&segment.trail);
+            out.push_str(if comma && segment.comma { "," } else { "" });
+            out.push_str(&segment.post);
         }
         if !entries.is_empty() {
             out.push_str(&tail);
@@ -76,15 +76,21 @@ impl Emitter<'_> {
     fn new_flow_entry(&self, id: NodeId, entry: Entry) -> String {
         let layout = self.layout(id);
         match self.tree.node(id).kind {
-            Kind::Mapping => format!("{}: {}", layout.flow(entry.first, true), layout.flow(entry.last, false)),
+            Kind::Mapping => {
+                format!("{}: {}", layout.flow(entry.first, true), layout.flow(entry.last, false))
+            }
             _ => layout.flow(entry.first, false),
         }
     }
 
     fn segments(&self, id: NodeId, inner: Span) -> Segments {
         let source = &self.document.source;
-        let mut originals: Vec<(Entry, bool)> =
-            self.entries(id).into_iter().filter(|entry| !self.is_new(*entry)).map(|entry| (entry, true)).collect();
+        let mut originals: Vec<(Entry, bool)> = self
+            .entries(id)
+            .into_iter()
+            .filter(|entry| !self.is_new(*entry))
+            .map(|entry| (entry, true))
+            .collect();
         originals.extend(self.cuts.get(&id).into_iter().flatten().map(|entry| (*entry, false)));
         originals.sort_by_key(|(entry, _)| self.extents.content_start(entry.first));
         let mut segments = Vec::new();
@@ -149,12 +155,22 @@ impl Gap {
             // No comma: what stands before the closing bracket is not of the entry, but for a comment on its line.
             let line = text.find('\n').unwrap_or(text.len());
             let comment = if text[..line].contains('#') { line } else { 0 };
-            return Self { trail: span(0, comment), comma: false, post: span(comment, comment), end: start + Span::new(comment, 0).start };
+            return Self {
+                trail: span(0, comment),
+                comma: false,
+                post: span(comment, comment),
+                end: start + Span::new(comment, 0).start,
+            };
         }
         let behind = &text[at + 1..];
         let line = behind.find('\n').unwrap_or(behind.len());
         let comment = if behind[..line].trim_start().starts_with('#') { line } else { 0 };
         let end = at + 1 + comment;
-        Self { trail: span(0, at), comma: true, post: span(at + 1, end), end: start + Span::new(end, 0).start }
+        Self {
+            trail: span(0, at),
+            comma: true,
+            post: span(at + 1, end),
+            end: start + Span::new(end, 0).start,
+        }
     }
 }

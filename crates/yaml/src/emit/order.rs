@@ -19,21 +19,28 @@ impl Emitter<'_> {
         let source = &self.document.source;
         let column = self.tree.node(id).column as usize;
         let entries = self.entries(id);
-        let mut originals: Vec<Entry> = entries.iter().copied().filter(|entry| !self.is_new(*entry)).collect();
+        let mut originals: Vec<Entry> =
+            entries.iter().copied().filter(|entry| !self.is_new(*entry)).collect();
         originals.extend(self.cuts.get(&id).into_iter().flatten());
         originals.sort_by_key(|entry| self.extents.content_start(entry.first));
-        let extents: Vec<(Entry, Extent)> = originals.iter().map(|entry| (*entry, self.extent(*entry))).collect();
+        let extents: Vec<(Entry, Extent)> =
+            originals.iter().map(|entry| (*entry, self.extent(*entry))).collect();
         let (Some((_, first)), Some((_, last))) = (extents.first(), extents.last()) else {
             return Self::insert(self.tree.node(id).span.start, String::new());
         };
         let whole = Span { start: first.lead, end: last.end };
         let final_break = whole.of(source).ends_with(['\n', '\r']);
-        let places: HashMap<NodeId, usize> = originals.iter().enumerate().map(|(at, entry)| (entry.first, at)).collect();
+        let places: HashMap<NodeId, usize> =
+            originals.iter().enumerate().map(|(at, entry)| (entry.first, at)).collect();
         let mut out = String::new();
         for entry in &entries {
             let (blank, body) = match places.get(&entry.first).copied() {
                 Some(at) => {
-                    let above = if at == 0 { "" } else { Span { start: extents[at - 1].1.end, end: extents[at].1.start }.of(source) };
+                    let above = if at == 0 {
+                        ""
+                    } else {
+                        Span { start: extents[at - 1].1.end, end: extents[at].1.start }.of(source)
+                    };
                     (above, self.entry_text(*entry, extents[at].1))
                 }
                 None => ("", self.entry_lines(id, *entry).trim_start_matches(' ').to_owned()),

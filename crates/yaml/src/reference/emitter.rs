@@ -358,8 +358,8 @@ impl Emitter {
     fn scalar(&mut self, node: NodeRef<'_>, column: usize, place: Place) {
         let simple_key = place == Place::Key { simple: true };
         let style = scalar_style(node.style());
-        let text =
-            scalar::reference(&node.value(), style, ReferenceTag::Untyped, self.flow > 0, simple_key, column);
+        let tag = reference_tag(node);
+        let text = scalar::reference(&node.value(), style, tag, self.flow > 0, simple_key, column);
         match text.split_once('\n') {
             Some((header, lines)) if header.starts_with(['|', '>']) => {
                 self.printer.token(header, Glue::Apart);
@@ -554,5 +554,15 @@ fn scalar_style(style: Style) -> Option<scalar::Style> {
         Style::Literal => Some(scalar::Style::Literal),
         Style::Folded => Some(scalar::Style::Folded),
         Style::Plain | Style::Block | Style::Flow => None,
+    }
+}
+
+/// What the emitter is told of a scalar: one that was read is printed as it is spelled; a string that was set into a
+/// document is a string node, one in a document that was serialized a field.
+fn reference_tag(node: NodeRef<'_>) -> ReferenceTag {
+    match (node.is_made_string(), node.document.is_made()) {
+        (false, _) => ReferenceTag::Untyped,
+        (true, false) => ReferenceTag::Str,
+        (true, true) => ReferenceTag::Field,
     }
 }

@@ -27,28 +27,6 @@ pub struct Place {
     pub flow: bool,
     /// A key of a mapping.
     pub key: bool,
-    /// How lines end.
-    pub line_end: LineEnd,
-}
-
-/// How lines end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LineEnd {
-    /// `\n`
-    #[default]
-    Lf,
-    /// `\r\n`
-    CrLf,
-}
-
-impl LineEnd {
-    /// The line break itself.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Lf => "\n",
-            Self::CrLf => "\r\n",
-        }
-    }
 }
 
 /// What a text is meant to be.
@@ -62,7 +40,7 @@ pub enum Kind {
 
 /// Writes `text` in the style that [`style_for`] chooses.
 ///
-/// The result begins at the scalar itself, for a block scalar at its `|` or `>`, and does not hold the line
+/// Lines end with `\n`. The result begins at the scalar itself, for a block scalar at its `|` or `>`, and does not hold the line
 /// break that ends its last line. After a block scalar the caller **must** write that line break, because the
 /// value counts on it. A comment on the line of a block scalar's header belongs before the first line break
 /// of the result.
@@ -198,9 +176,9 @@ fn single_quoted(text: &str, place: &Place) -> String {
     for char in text.chars() {
         if char == '\n' {
             if !in_breaks {
-                out.push_str(place.line_end.as_str());
+                out.push('\n');
             }
-            out.push_str(place.line_end.as_str());
+            out.push('\n');
             in_breaks = true;
             continue;
         }
@@ -247,23 +225,22 @@ fn block(text: &str, indicator: char, place: &Place) -> String {
         1 => {}
         _ => out.push('+'),
     }
-    let line_break = place.line_end.as_str();
     let mut previous_flush = false;
     for line in content.split('\n') {
-        out.push_str(line_break);
+        out.push('\n');
         let Some(first) = line.as_bytes().first() else {
             continue;
         };
         let flush = !is_blank(*first);
         if indicator == '>' && flush && previous_flush {
-            out.push_str(line_break);
+            out.push('\n');
         }
         previous_flush = flush;
         push_indent(&mut out, place);
         out.push_str(line);
     }
     for _ in 1..trailing {
-        out.push_str(line_break);
+        out.push('\n');
     }
     out
 }
@@ -275,7 +252,7 @@ mod tests {
     use super::super::{Resolved, decode, resolve};
     use super::*;
 
-    const BLOCK: Place = Place { indent: 0, step: 2, flow: false, key: false, line_end: LineEnd::Lf };
+    const BLOCK: Place = Place { indent: 0, step: 2, flow: false, key: false };
     const FLOW: Place = Place { flow: true, ..BLOCK };
     const KEY: Place = Place { key: true, ..BLOCK };
 
@@ -292,7 +269,7 @@ mod tests {
             Some(b'\'') => decode::single_quoted(written).into_owned(),
             Some(b'"') => decode::double_quoted(written).expect("escapes are ours").into_owned(),
             Some(b'|' | b'>') => {
-                let complete = format!("{written}{}", place.line_end.as_str());
+                let complete = format!("{written}\n");
                 decode::block(&complete, place.indent + place.step.max(1)).into_owned()
             }
             _ => {
@@ -405,13 +382,13 @@ mod tests {
 
     #[test]
     fn blocks_are_kept() {
-        let nested = Place { indent: 4, step: 4, line_end: LineEnd::CrLf, ..BLOCK };
+        let nested = Place { indent: 4, step: 4, ..BLOCK };
         check(
             Style::Literal,
             &BLOCK,
             &[("a", "|-\n  a"), ("", "\"\""), ("a\n ", "|-\n  a\n   "), ("a\rb", "\"a\\rb\"")],
         );
-        check(Style::Literal, &nested, &[(" a\n\nb\n\n", "|4+\r\n         a\r\n\r\n        b\r\n")]);
+        check(Style::Literal, &nested, &[(" a\n\nb\n\n", "|4+\n         a\n\n        b\n")]);
         check(Style::Literal, &KEY, &[("a\n", "\"a\\n\"")]);
         check(
             Style::Folded,
@@ -467,15 +444,12 @@ mod tests {
     }
 
     fn any_place() -> impl Strategy<Value = Place> {
-        (0usize..6, 0usize..12, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
-            |(indent, step, flow, key, crlf)| Place {
-                indent,
-                step,
-                flow,
-                key,
-                line_end: if crlf { LineEnd::CrLf } else { LineEnd::Lf },
-            },
-        )
+        (0usize..6, 0usize..12, any::<bool>(), any::<bool>()).prop_map(|(indent, step, flow, key)| Place {
+            indent,
+            step,
+            flow,
+            key,
+        })
     }
 
     proptest! {

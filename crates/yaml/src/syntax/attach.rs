@@ -94,8 +94,15 @@ pub(crate) struct Queue {
 
 impl Queue {
     /// Sorts the comments of a document. `span` is all of it; `marker` is the place of its `---`.
-    pub fn collect(source: &str, span: Span, marker: Option<u32>, tokens: &[Token], comments: &[Span]) -> Self {
-        let text_start = span.start + if source[span.start as usize..].starts_with('\u{feff}') { 3 } else { 0 };
+    pub fn collect(
+        source: &str,
+        span: Span,
+        marker: Option<u32>,
+        tokens: &[Token],
+        comments: &[Span],
+    ) -> Self {
+        let text_start =
+            span.start + if source[span.start as usize..].starts_with('\u{feff}') { 3 } else { 0 };
         let explicit = marker == Some(text_start) && span.start == 0;
         let base = match marker {
             Some(at) if !explicit => next_line(source, at),
@@ -229,7 +236,11 @@ impl Collector<'_> {
         let (Some(previous), Some(comment)) = (self.previous, self.comments.first()) else { return };
         let has_none = matches!(
             previous.kind,
-            TokenKind::BlockEntry | TokenKind::DocumentStart | TokenKind::DocumentEnd | TokenKind::Literal | TokenKind::Folded
+            TokenKind::BlockEntry
+                | TokenKind::DocumentStart
+                | TokenKind::DocumentEnd
+                | TokenKind::Literal
+                | TokenKind::Folded
         );
         if has_none || comment.start >= end || self.breaks(previous.span.end, comment.start) > 0 {
             return;
@@ -288,7 +299,9 @@ impl Collector<'_> {
             line += breaks.saturating_sub(u32::from(at == 0));
         }
         let closes_flow = self.flow > 0
-            && token.is_some_and(|token| matches!(token.kind, TokenKind::FlowSequenceEnd | TokenKind::FlowMappingEnd));
+            && token.is_some_and(|token| {
+                matches!(token.kind, TokenKind::FlowSequenceEnd | TokenKind::FlowMappingEnd)
+            });
         match token {
             _ if closes_flow => run.foot(end),
             None => run.end_of_text(end),

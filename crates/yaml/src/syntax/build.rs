@@ -2,15 +2,17 @@
 //!
 //! An explicit stack of open collections, one step for each token; nothing recurses, so that depth costs no stack.
 
+mod comments;
+
 use std::collections::HashMap;
 
 use lanai_types::YamlLimits;
 
 use super::Fail;
-use super::attach::{Queue, Waiting};
+use super::attach::Queue;
 use super::token::{Flags, Span, Token, TokenKind};
 use crate::error::Cause;
-use crate::tree::{Kind, Link, NOWHERE, Node, NodeId, Properties, State, Style, TagHandle, Tree};
+use crate::tree::{Kind, Link, NOWHERE, NodeId, Properties, State, Style, TagHandle, Tree};
 
 /// What the document may use.
 pub(crate) struct Budget<'a> {
@@ -64,6 +66,8 @@ struct Builder<'a> {
     stack: Vec<Open>,
     anchors: HashMap<&'a str, Anchored>,
     budget: &'a Budget<'a>,
+    /// Nodes that aliases stand for.
+    aliased: usize,
     /// The comments, where there are any.
     queue: Option<Queue>,
     /// How many head comments stand before the dash of the item that is read.
@@ -84,7 +88,8 @@ pub(crate) fn build(
     comments: &[Span],
     budget: &Budget<'_>,
 ) -> Result<Tree, Fail> {
-    let marker = tokens.iter().find(|token| token.kind == TokenKind::DocumentStart).map(|token| token.span.start);
+    let marker =
+        tokens.iter().find(|token| token.kind == TokenKind::DocumentStart).map(|token| token.span.start);
     let queue = (!comments.is_empty()).then(|| Queue::collect(source, span, marker, tokens, comments));
     let tree = Tree { nodes: Vec::with_capacity(tokens.len().min(budget.nodes)), ..Tree::bare(span) };
     let builder = Builder {
@@ -96,6 +101,7 @@ pub(crate) fn build(
         stack: Vec::new(),
         anchors: HashMap::new(),
         budget,
+        aliased: 0,
         queue,
         stem: 0,
     };
@@ -120,7 +126,9 @@ impl<'a> Builder<'a> {
             self.step(node, expect)?;
         }
         if !self.ends_document() {
-            return Err(self.unexpected("the document is complete before this").hint("check the indentation, or quote the text"));
+            return Err(self
+                .unexpected("the document is complete before this")
+                .hint("check the indentation, or quote the text"));
         }
         let last = self.take();
         if last.kind == TokenKind::DocumentEnd {
@@ -141,16 +149,27 @@ impl<'a> Builder<'a> {
             match words.as_slice() {
                 ["%YAML", version] if !version_seen && is_version(version) => version_seen = true,
                 ["%YAML", ..] => {
-                    return Err(Fail::syntax(token.span.start as usize, "a %YAML directive names one version, once, as in \"%YAML 1.2\""));
+                    return Err(Fail::syntax(
+                        token.span.start as usize,
+                        "a %YAML directive names a version 1 of YAML, once, as in \"%YAML 1.2\"",
+                    ));
                 }
                 ["%TAG", handle, prefix] => {
                     if self.tree.tag_handles.iter().any(|tag| &*tag.handle == *handle) {
-                        return Err(Fail::syntax(token.span.start as usize, "this tag handle is declared twice"));
+                        return Err(Fail::syntax(
+                            token.span.start as usize,
+                            "this tag handle is declared twice",
+                        ));
                     }
-                    self.tree.tag_handles.push(TagHandle { handle: (*handle).into(), prefix: (*prefix).into() });
+                    self.tree
+                        .tag_handles
+                        .push(TagHandle { handle: (*handle).into(), prefix: (*prefix).into() });
                 }
                 ["%TAG", ..] => {
-                    return Err(Fail::syntax(token.span.start as usize, "a %TAG directive names a handle and a prefix"));
+                    return Err(Fail::syntax(
+                        token.span.start as usize,
+                        "a %TAG directive names a handle and a prefix",
+                    ));
                 }
                 _ => {}
             }
@@ -159,7 +178,9 @@ impl<'a> Builder<'a> {
         if self.peek().kind == TokenKind::DocumentStart {
             self.tree.start_mark = self.take().span.start;
         } else if directives {
-            return Err(self.unexpected("a directive must be followed by a document that begins with \"---\""));
+            return Err(
+                self.unexpected("a directive must be followed by a document that begins with \"---\"")
+            );
         }
         Ok(())
     }
@@ -239,9 +260,9 @@ impl<'a> Builder<'a> {
             }
             TokenKind::Value => self.scalar_at(token.span.start, node.into(), NOWHERE),
             _ if flags.has(Flags::KEY) => self.node(Place::Inline, node.into(), NOWHERE),
-            _ => Err(self
-                .unexpected("a key with a colon, or less indentation, is expected here")
-                .hint("check the indentation; text that goes over lines must be indented deeper than its key")),
+            _ => Err(self.unexpected("a key with a colon, or less indentation, is expected here").hint(
+                "check the indentation; text that goes over lines must be indented deeper than its key",
+            )),
         }
     }
 
@@ -351,7 +372,11 @@ impl<'a> Builder<'a> {
             return Ok(());
         }
         match token.kind {
-            TokenKind::Plain | TokenKind::SingleQuoted | TokenKind::DoubleQuoted | TokenKind::Literal | TokenKind::Folded => {
+            TokenKind::Plain
+            | TokenKind::SingleQuoted
+            | TokenKind::DoubleQuoted
+            | TokenKind::Literal
+            | TokenKind::Folded => {
                 self.take();
                 let id = self.push_node(Kind::Scalar, scalar_style(token.kind), start, parent, mark)?;
                 let node = self.tree.node_mut(id);
@@ -364,7 +389,10 @@ impl<'a> Builder<'a> {
             }
             TokenKind::Alias => {
                 if let Some(properties) = properties {
-                    return Err(Fail::syntax(properties.span.start as usize, "an alias cannot have an anchor or a tag"));
+                    return Err(Fail::syntax(
+                        properties.span.start as usize,
+                        "an alias cannot have an anchor or a tag",
+                    ));
                 }
                 self.alias(token, parent, mark)
             }
@@ -381,7 +409,10 @@ impl<'a> Builder<'a> {
                 self.finish_node(id, properties, anchor, None);
                 Ok(())
             }
-            TokenKind::BlockEntry if place != Place::Inline && (flags.has(Flags::SEQUENCE) || place == Place::BlockOrIndentless) => {
+            TokenKind::BlockEntry
+                if place != Place::Inline
+                    && (flags.has(Flags::SEQUENCE) || place == Place::BlockOrIndentless) =>
+            {
                 let id = self.push_node(Kind::Sequence, Style::Block, start, parent, mark)?;
                 let indentless = !flags.has(Flags::SEQUENCE);
                 let column = parent.get().map_or(0, |parent| self.tree.node(parent).column);
@@ -402,7 +433,11 @@ impl<'a> Builder<'a> {
         self.take();
         let name = &token.span.of(self.source)[1..];
         let Some(anchored) = self.anchors.get(name) else {
-            return Err(Fail { offset: token.span.start as usize, cause: Cause::UnknownAnchor(name.into()), hint: None });
+            return Err(Fail {
+                offset: token.span.start as usize,
+                cause: Cause::UnknownAnchor(name.into()),
+                hint: None,
+            });
         };
         let (target, expanded) = (anchored.node, anchored.expanded.unwrap_or(1));
         let id = self.push_node(Kind::Alias, Style::Plain, token.span.start, parent, mark)?;
@@ -428,7 +463,8 @@ impl<'a> Builder<'a> {
             }
             self.take();
             let text = token.span.of(self.source);
-            let properties = found.get_or_insert_with(|| Properties { span: token.span, ..Properties::default() });
+            let properties =
+                found.get_or_insert_with(|| Properties { span: token.span, ..Properties::default() });
             properties.span.end = token.span.end;
             let slot = if token.kind == TokenKind::Anchor {
                 anchor = Some(&text[1..]);
@@ -437,7 +473,10 @@ impl<'a> Builder<'a> {
                 (&mut properties.tag, text)
             };
             if slot.0.is_some() {
-                return Err(Fail::syntax(token.span.start as usize, "a node can have one anchor and one tag"));
+                return Err(Fail::syntax(
+                    token.span.start as usize,
+                    "a node can have one anchor and one tag",
+                ));
             }
             *slot.0 = Some(slot.1.into());
             if token.kind == TokenKind::Tag {
@@ -450,36 +489,30 @@ impl<'a> Builder<'a> {
     fn check_tag(&self, text: &str, offset: u32) -> Result<(), Fail> {
         let Some(end) = text[1..].find('!').map(|at| at + 2) else { return Ok(()) };
         let handle = &text[..end];
-        if text.starts_with("!<") || handle == "!!" || self.tree.tag_handles.iter().any(|tag| &*tag.handle == handle) {
+        if text.starts_with("!<")
+            || handle == "!!"
+            || self.tree.tag_handles.iter().any(|tag| &*tag.handle == handle)
+        {
             return Ok(());
         }
-        Err(Fail::syntax(offset as usize, format!("the tag handle \"{handle}\" is not declared")).hint("declare it with %TAG before \"---\""))
+        Err(Fail::syntax(offset as usize, format!("the tag handle \"{handle}\" is not declared"))
+            .hint("declare it with %TAG before \"---\""))
     }
 
-    fn push_node(&mut self, kind: Kind, style: Style, start: u32, parent: Link, mark: u32) -> Result<NodeId, Fail> {
+    fn push_node(
+        &mut self,
+        kind: Kind,
+        style: Style,
+        start: u32,
+        parent: Link,
+        mark: u32,
+    ) -> Result<NodeId, Fail> {
         if self.tree.nodes.len() >= self.budget.nodes {
             return Err(Fail::limit(start as usize, "max_nodes", self.budget.limits.max_nodes));
         }
-        let id = NodeId::new(self.tree.nodes.len());
-        self.tree.nodes.push(Node {
-            kind,
-            style,
-            cooked: false,
-            string: false,
-            key: false,
-            reshaped: false,
-            state: State::Clean,
-            column: 0,
-            span: Span { start, end: start },
-            mark,
-            parent,
-            next: Link::NONE,
-            first: Link::NONE,
-            last: Link::NONE,
-            properties: NOWHERE,
-            comments: NOWHERE,
-            text: NOWHERE,
-        });
+        let id = self.tree.add(kind, style);
+        let node = self.tree.node_mut(id);
+        (node.state, node.span, node.mark) = (State::Clean, Span { start, end: start }, mark);
         if let Some(parent) = parent.get() {
             self.tree.append(parent, id);
         }
@@ -488,7 +521,13 @@ impl<'a> Builder<'a> {
 
     /// Gives the node its properties; counts it when it is complete (`expanded`).
     #[allow(clippy::cast_possible_truncation, reason = "there are fewer properties than nodes")]
-    fn finish_node(&mut self, id: NodeId, properties: Option<Properties>, anchor: Option<&'a str>, expanded: Option<usize>) {
+    fn finish_node(
+        &mut self,
+        id: NodeId,
+        properties: Option<Properties>,
+        anchor: Option<&'a str>,
+        expanded: Option<usize>,
+    ) {
         if let Some(properties) = properties {
             self.tree.node_mut(id).properties = self.tree.properties.len() as u32;
             self.tree.properties.push(properties);
@@ -533,113 +572,25 @@ impl<'a> Builder<'a> {
         if let Some(outer) = self.stack.last_mut() {
             outer.expanded = outer.expanded.saturating_add(open.expanded);
         }
-        if let Some(name) = self.tree.properties(open.node).and_then(|properties| properties.anchor.as_deref()) {
-            if let Some(anchored) = self.anchors.get_mut(name).filter(|anchored| anchored.node == open.node) {
-                anchored.expanded = Some(open.expanded);
-            }
+        let anchor = self.tree.properties(open.node).and_then(|properties| properties.anchor.as_deref());
+        let anchored = anchor.and_then(|name| self.anchors.get_mut(name));
+        if let Some(anchored) = anchored.filter(|anchored| anchored.node == open.node) {
+            anchored.expanded = Some(open.expanded);
         }
     }
 
-    /// Counts what an alias stands for.
+    /// Counts what an alias stands for. The total only grows, so that nothing is missed by closing collections.
     fn count(&mut self, expanded: usize) -> Result<(), Fail> {
-        let limit = self.budget.limits.max_expanded_nodes;
-        let mut total = expanded;
         if let Some(open) = self.stack.last_mut() {
             open.expanded = open.expanded.saturating_add(expanded);
-            total = open.expanded;
         }
-        if total > limit {
+        self.aliased = self.aliased.saturating_add(expanded);
+        let limit = self.budget.limits.max_expanded_nodes;
+        if self.aliased.saturating_add(self.tree.nodes.len()) > limit {
             let offset = self.peek().span.start as usize;
             return Err(Fail::limit(offset, "max_expanded_nodes", limit));
         }
         Ok(())
-    }
-
-    // ---- comments
-
-    /// Gives what waits to a scalar, an alias, or the beginning of a flow collection.
-    fn comment_node(&mut self, id: NodeId) {
-        let Some(queue) = &mut self.queue else { return };
-        let waiting = std::mem::take(&mut queue.waiting);
-        if waiting.is_empty() {
-            return;
-        }
-        let comments = waiting.into_comments(self.source);
-        *self.tree.comments_mut(id) = comments;
-    }
-
-    /// The head comments that stand before a dash are those of the collection behind the dash.
-    fn comment_stem(&mut self, id: NodeId, stem: usize) {
-        let token = self.peek();
-        let Some(queue) = &mut self.queue else { return };
-        if stem == 0 {
-            return;
-        }
-        queue.reach(&token);
-        let rest = queue.waiting.head.split_off(stem);
-        let head = std::mem::replace(&mut queue.waiting.head, rest);
-        self.tree.comments_mut(id).head = Waiting::join(self.source, &head);
-    }
-
-    /// The end of a mapping or of a flow collection: line and foot are those of its end.
-    fn comment_end(&mut self, id: NodeId) {
-        let Some(queue) = &mut self.queue else { return };
-        let waiting = std::mem::take(&mut queue.waiting);
-        if waiting.is_empty() && self.tree.comments(id).is_none() {
-            return;
-        }
-        let ending = waiting.into_comments(self.source);
-        let comments = self.tree.comments_mut(id);
-        comments.line = ending.line;
-        comments.foot = ending.foot;
-    }
-
-    /// What stands above the first node, up to the last blank line, is the document's own.
-    fn document_head(&mut self) {
-        let token = self.peek();
-        let Some(queue) = &mut self.queue else { return };
-        self.tree.preface = Waiting::join(self.source, &queue.preface);
-        if queue.implicit {
-            queue.reach(&token);
-            if let Some((above, below)) = queue.waiting.split_at_last_blank_line(self.source) {
-                self.tree.own.head = Waiting::join(self.source, &above);
-                queue.waiting.head = below;
-            }
-        }
-    }
-
-    fn document_foot(&mut self) {
-        let Some(queue) = &mut self.queue else { return };
-        let waiting = std::mem::take(&mut queue.waiting);
-        let comments = waiting.into_comments(self.source);
-        self.tree.own.foot = comments.foot.or(comments.head);
-        self.settle_feet();
-    }
-
-    /// A foot below a value is the foot of its key; one above a key, further left, is that of the key before.
-    fn settle_feet(&mut self) {
-        for at in (0..self.tree.nodes.len()).rev() {
-            let id = NodeId::new(at);
-            if self.tree.node(id).kind != Kind::Mapping {
-                continue;
-            }
-            let block = self.tree.node(id).style == Style::Block;
-            let children: Vec<NodeId> = self.tree.children(id).collect();
-            let mut before: Option<NodeId> = None;
-            for pair in children.chunks_exact(2) {
-                let (key, value) = (pair[0], pair[1]);
-                if block && before.is_some() && let Some(foot) = self.tree.take_foot(key) {
-                    self.tree.comments_mut(before.unwrap_or(key)).foot = Some(foot);
-                }
-                if self.tree.comments(key).is_none_or(|comments| comments.foot.is_none()) && let Some(foot) = self.tree.take_foot(value) {
-                    self.tree.comments_mut(key).foot = Some(foot);
-                }
-                before = Some(key);
-            }
-            if block && let (Some(last), Some(foot)) = (before, self.tree.take_foot(id)) {
-                self.tree.comments_mut(last).foot = Some(foot);
-            }
-        }
     }
 
     // ---- tokens
@@ -710,7 +661,8 @@ fn scalar_style(kind: TokenKind) -> Style {
     }
 }
 
+/// YAML 1, of any minor version.
 fn is_version(text: &str) -> bool {
-    let Some((major, minor)) = text.split_once('.') else { return false };
-    [major, minor].iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+    let minor = text.strip_prefix("1.").unwrap_or("");
+    !minor.is_empty() && minor.bytes().all(|byte| byte.is_ascii_digit())
 }

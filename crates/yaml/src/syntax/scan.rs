@@ -6,8 +6,8 @@
 mod properties;
 mod scalars;
 
-use super::token::{Flags, Span, Token, TokenKind};
 use super::Fail;
+use super::token::{Flags, Span, Token, TokenKind};
 
 /// A position where an implicit key may have begun.
 #[derive(Clone, Copy)]
@@ -99,7 +99,9 @@ impl<'a> Scanner<'a> {
             let byte = self.at(self.pos);
             if self.pos >= self.src.len() {
                 if !self.flow.is_empty() {
-                    return Err(self.fail("the document ends inside of a flow collection: a closing bracket is missing"));
+                    return Err(self.fail(
+                        "the document ends inside of a flow collection: a closing bracket is missing",
+                    ));
                 }
                 self.unroll(-1);
                 self.empty(TokenKind::StreamEnd);
@@ -120,7 +122,9 @@ impl<'a> Scanner<'a> {
                 if self.marker(self.pos, b'.') {
                     self.close_document()?;
                     if self.tokens.iter().any(|token| token.kind == TokenKind::Directive) && !started {
-                        return Err(self.fail("a directive must be followed by a document that begins with \"---\""));
+                        return Err(
+                            self.fail("a directive must be followed by a document that begins with \"---\"")
+                        );
                     }
                     self.push(TokenKind::DocumentEnd, 3);
                     self.rest_of_line_is_blank()?;
@@ -149,7 +153,11 @@ impl<'a> Scanner<'a> {
             }
             b'-' if is_blank_or_end(next) => self.block_entry(),
             b'?' if is_blank_or_end(next) || in_flow && is_flow_indicator(next) => self.explicit_key(),
-            b':' if is_blank_or_end(next) || in_flow && (is_flow_indicator(next) || self.after_json_key()) => self.value(),
+            b':' if is_blank_or_end(next)
+                || in_flow && (is_flow_indicator(next) || self.after_json_key()) =>
+            {
+                self.value()
+            }
             b'&' => self.anchor_or_alias(TokenKind::Anchor),
             b'*' => self.anchor_or_alias(TokenKind::Alias),
             b'!' => self.tag(),
@@ -157,13 +165,25 @@ impl<'a> Scanner<'a> {
             b'>' if !in_flow => self.block_scalar(TokenKind::Folded),
             b'\'' => self.single_quoted(),
             b'"' => self.double_quoted(),
-            b'-' | b'?' | b':' if !(in_flow && is_flow_indicator(next)) => self.plain(),
+            b'-' | b'?' | b':' if !(in_flow && is_flow_indicator(next)) => {
+                self.plain();
+                Ok(())
+            }
             b'#' => Err(self.fail("a comment must be separated from what stands before it by a blank")),
             b'\t' => Err(self.fail("a tab cannot be used for indentation").hint("use spaces")),
-            b'%' => Err(self.fail("a \"%\" cannot begin plain text").hint("quote the text, or end the document before with \"...\" if this is a directive")),
-            b'@' | b'`' => Err(self.fail("\"@\" and \"`\" are reserved and cannot begin plain text").hint("quote the text")),
-            b',' | b'|' | b'>' | b'-' | b'?' | b':' => Err(self.fail("this character cannot begin plain text here").hint("quote the text")),
-            _ => self.plain(),
+            b'%' => Err(self
+                .fail("a \"%\" cannot begin plain text")
+                .hint("quote the text, or end the document before with \"...\" if this is a directive")),
+            b'@' | b'`' => Err(self
+                .fail("\"@\" and \"`\" are reserved and cannot begin plain text")
+                .hint("quote the text")),
+            b',' | b'|' | b'>' | b'-' | b'?' | b':' => {
+                Err(self.fail("this character cannot begin plain text here").hint("quote the text"))
+            }
+            _ => {
+                self.plain();
+                Ok(())
+            }
         }
     }
 
@@ -204,10 +224,13 @@ impl<'a> Scanner<'a> {
 
     /// Takes a line break. In block context, what follows may be a key again.
     fn line_break(&mut self) -> Result<(), Fail> {
-        if let Some(candidate) = self.candidate.filter(|candidate| self.flow.is_empty() && candidate.column == self.indent) {
+        if let Some(candidate) =
+            self.candidate.filter(|candidate| self.flow.is_empty() && candidate.column == self.indent)
+        {
             let start = self.tokens[candidate.token].span.start as usize;
-            return Err(Fail::syntax(start, "a key with a colon is expected here")
-                .hint("check the indentation; text that goes over lines must be indented deeper than its key"));
+            return Err(Fail::syntax(start, "a key with a colon is expected here").hint(
+                "check the indentation; text that goes over lines must be indented deeper than its key",
+            ));
         }
         self.pos = self.after_break(self.pos);
         self.line = self.pos;
@@ -248,7 +271,8 @@ impl<'a> Scanner<'a> {
 
     fn close_document(&mut self) -> Result<(), Fail> {
         if !self.flow.is_empty() {
-            return Err(self.fail("a document marker stands inside of a flow collection: a closing bracket is missing"));
+            return Err(self
+                .fail("a document marker stands inside of a flow collection: a closing bracket is missing"));
         }
         self.unroll(-1);
         self.candidate = None;
@@ -262,7 +286,9 @@ impl<'a> Scanner<'a> {
 
     /// Whether anything but directives and a marker was read.
     fn content_started(&self) -> bool {
-        self.tokens.last().is_some_and(|token| !matches!(token.kind, TokenKind::Directive | TokenKind::DocumentStart))
+        self.tokens
+            .last()
+            .is_some_and(|token| !matches!(token.kind, TokenKind::Directive | TokenKind::DocumentStart))
     }
 
     /// Closes block collections that are indented deeper than `column`.
@@ -310,7 +336,11 @@ impl<'a> Scanner<'a> {
         match self.flow.pop() {
             Some(flow) if flow.mapping == mapping => self.candidate = flow.candidate,
             Some(_) => return Err(self.fail("this bracket does not match the one that is open")),
-            None => return Err(self.fail("this bracket closes nothing").hint("quote the text if it begins with a bracket")),
+            None => {
+                return Err(self
+                    .fail("this bracket closes nothing")
+                    .hint("quote the text if it begins with a bracket"));
+            }
         }
         self.push(if mapping { TokenKind::FlowMappingEnd } else { TokenKind::FlowSequenceEnd }, 1);
         self.key_allowed = false;
@@ -387,6 +417,9 @@ impl<'a> Scanner<'a> {
     fn implicit_value(&mut self, candidate: Candidate) -> Result<(), Fail> {
         let one_line = candidate.line == self.line;
         let in_flow_mapping = self.flow.last().is_some_and(|flow| flow.mapping);
+        if !one_line && !self.flow.is_empty() && !in_flow_mapping {
+            return Err(self.fail("a comma or a closing bracket is missing before this key"));
+        }
         if !one_line && !in_flow_mapping {
             return Err(self
                 .fail("a key must stand on one line")
@@ -443,14 +476,21 @@ impl<'a> Scanner<'a> {
         self.src.get(pos).copied().unwrap_or(0)
     }
 
-    #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "sources are shorter than i32::MAX")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        reason = "sources are shorter than i32::MAX"
+    )]
     fn column(&self) -> i32 {
         (self.pos - self.line) as i32
     }
 
     /// Whether three `byte`s and a blank stand at `pos`.
     fn marker(&self, pos: usize, byte: u8) -> bool {
-        self.at(pos) == byte && self.at(pos + 1) == byte && self.at(pos + 2) == byte && is_blank_or_end(self.at(pos + 3))
+        self.at(pos) == byte
+            && self.at(pos + 1) == byte
+            && self.at(pos + 2) == byte
+            && is_blank_or_end(self.at(pos + 3))
     }
 
     fn any_marker(&self, pos: usize) -> bool {
@@ -463,7 +503,11 @@ impl<'a> Scanner<'a> {
 
     /// The offset behind the line break at `pos`.
     fn after_break(&self, pos: usize) -> usize {
-        if self.at(pos) == b'\r' && self.at(pos + 1) == b'\n' { pos + 2 } else { (pos + 1).min(self.src.len()) }
+        if self.at(pos) == b'\r' && self.at(pos + 1) == b'\n' {
+            pos + 2
+        } else {
+            (pos + 1).min(self.src.len())
+        }
     }
 
     fn push(&mut self, kind: TokenKind, length: usize) {

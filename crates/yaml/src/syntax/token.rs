@@ -12,7 +12,10 @@ pub(crate) struct Span {
 
 impl Span {
     /// Offsets fit: the scanner refuses sources that do not fit into `u32`.
-    #[allow(clippy::cast_possible_truncation, reason = "the source was measured against `u32::MAX` before scanning")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "the source was measured against `u32::MAX` before scanning"
+    )]
     pub fn new(start: usize, end: usize) -> Self {
         Self { start: start as u32, end: end as u32 }
     }

@@ -9,7 +9,11 @@ fn check(input: &str, edit: impl FnOnce(&mut NodeMut<'_>), expected: &str) {
     let output = document.to_string();
     assert_eq!(output, expected, "\n--- input\n{input}--- output\n{output}--- expected\n{expected}");
     let again = Document::parse(output.as_str()).unwrap_or_else(|error| panic!("{error:#}\n{output}"));
-    assert_eq!(format!("{:?}", again.root()), format!("{:?}", document.root()), "reads back differently:\n{output}");
+    assert_eq!(
+        format!("{:?}", again.root()),
+        format!("{:?}", document.root()),
+        "reads back differently:\n{output}"
+    );
 }
 
 fn set(path: &'static [&'static str], value: impl Into<Content>) -> impl FnOnce(&mut NodeMut<'_>) {
@@ -69,8 +73,16 @@ fn values_change_their_kind() {
     check("a:\n- 1\n- 2\nb: 2", set(&["a"], yaml("x: 1\ny: 2")), "a:\n  x: 1\n  y: 2\nb: 2");
     check("a:\n  x: 1", set(&["a"], 5), "a: 5");
     check("a:\n  x: 1", set(&["a"], yaml("y: 2")), "a:\n  y: 2");
-    check("l:\n- 1 # c\n- 2\n", |root| root.reborrow().get_mut("l").unwrap().at_mut(1).unwrap().set(yaml("x: 1\ny: 2")).unwrap(), "l:\n- 1 # c\n- x: 1\n  y: 2\n");
-    check("l:\n- x: 1\n  y: 2\n- 3\n", |root| root.reborrow().get_mut("l").unwrap().at_mut(0).unwrap().set(5).unwrap(), "l:\n- 5\n- 3\n");
+    check(
+        "l:\n- 1 # c\n- 2\n",
+        |root| root.reborrow().get_mut("l").unwrap().at_mut(1).unwrap().set(yaml("x: 1\ny: 2")).unwrap(),
+        "l:\n- 1 # c\n- x: 1\n  y: 2\n",
+    );
+    check(
+        "l:\n- x: 1\n  y: 2\n- 3\n",
+        |root| root.reborrow().get_mut("l").unwrap().at_mut(0).unwrap().set(5).unwrap(),
+        "l:\n- 5\n- 3\n",
+    );
     check("a: 1\n", |root| root.set("x").unwrap(), "x\n");
     check("---\na: 1\n", |root| root.set("x").unwrap(), "--- x\n");
     check("# c\n", set(&["a"], 1), "# c\na: 1\n");
@@ -87,21 +99,49 @@ fn entries_are_added_behind_their_neighbours() {
     check("a: 1\n", set(&["b"], 2), "a: 1\nb: 2\n");
     check("a: 1", set(&["b"], 2), "a: 1\nb: 2");
     check("a: 1\n\n# foot\n", set(&["b"], 2), "a: 1\nb: 2\n\n# foot\n");
-    check("m:\n    a: 1\n    # foot of a\n\nn: 1\n", set(&["m", "b"], 2), "m:\n    a: 1\n    # foot of a\n    b: 2\n\nn: 1\n");
-    check("m:\n   a:\n      x: 1\nn: 1\n", set(&["n2"], yaml("p:\n  q: 1\n")), "m:\n   a:\n      x: 1\nn: 1\nn2:\n   p:\n      q: 1\n");
+    check(
+        "m:\n    a: 1\n    # foot of a\n\nn: 1\n",
+        set(&["m", "b"], 2),
+        "m:\n    a: 1\n    # foot of a\n    b: 2\n\nn: 1\n",
+    );
+    check(
+        "m:\n   a:\n      x: 1\nn: 1\n",
+        set(&["n2"], yaml("p:\n  q: 1\n")),
+        "m:\n   a:\n      x: 1\nn: 1\nn2:\n   p:\n      q: 1\n",
+    );
     check("l:\n  - 1\n", set(&["m"], yaml("- 1\n- 2\n")), "l:\n  - 1\nm:\n  - 1\n  - 2\n");
     check("l:\n- 1\n", set(&["m"], yaml("- a: 1\n  b: 2\n")), "l:\n- 1\nm:\n- a: 1\n  b: 2\n");
     check("- a: 1\n", |root| root.reborrow().at_mut(0).unwrap().insert("b", 2).unwrap(), "- a: 1\n  b: 2\n");
-    check("- a: 1\n", |root| root.reborrow().at_mut(0).unwrap().insert_at(0, "b", 2).unwrap(), "- b: 2\n  a: 1\n");
+    check(
+        "- a: 1\n",
+        |root| root.reborrow().at_mut(0).unwrap().insert_at(0, "b", 2).unwrap(),
+        "- b: 2\n  a: 1\n",
+    );
     check("# head\na: 1\n", |root| root.insert_at(0, "b", 2).unwrap(), "b: 2\n# head\na: 1\n");
-    check("l:\n  - 1 # one\n", |root| root.reborrow().get_mut("l").unwrap().push(2).unwrap(), "l:\n  - 1 # one\n  - 2\n");
+    check(
+        "l:\n  - 1 # one\n",
+        |root| root.reborrow().get_mut("l").unwrap().push(2).unwrap(),
+        "l:\n  - 1 # one\n  - 2\n",
+    );
     check("l: [1, 2]\n", |root| root.reborrow().get_mut("l").unwrap().push(3).unwrap(), "l: [1, 2, 3]\n");
     check("l: [ 1 ]\n", |root| root.reborrow().get_mut("l").unwrap().push(3).unwrap(), "l: [ 1, 3 ]\n");
-    check("l: [\n  1, # one\n  2 # two\n]\n", |root| root.reborrow().get_mut("l").unwrap().push(3).unwrap(), "l: [\n  1, # one\n  2, # two\n  3\n]\n");
-    check("l: [\n  1,\n  2,\n]\n", |root| root.reborrow().get_mut("l").unwrap().push(3).unwrap(), "l: [\n  1,\n  2,\n  3,\n]\n");
+    check(
+        "l: [\n  1, # one\n  2 # two\n]\n",
+        |root| root.reborrow().get_mut("l").unwrap().push(3).unwrap(),
+        "l: [\n  1, # one\n  2, # two\n  3\n]\n",
+    );
+    check(
+        "l: [\n  1,\n  2,\n]\n",
+        |root| root.reborrow().get_mut("l").unwrap().push(3).unwrap(),
+        "l: [\n  1,\n  2,\n  3,\n]\n",
+    );
     check("l: []\n", |root| root.reborrow().get_mut("l").unwrap().push(3).unwrap(), "l: [3]\n");
     check("m: {a: 1}\n", set(&["m", "b"], "x"), "m: {a: 1, b: x}\n");
-    check("m: {a: {x: 1}}\n", |root| root.reborrow().get_mut("m").unwrap().get_mut("a").unwrap().insert("z", 2).unwrap(), "m: {a: {x: 1, z: 2}}\n");
+    check(
+        "m: {a: {x: 1}}\n",
+        |root| root.reborrow().get_mut("m").unwrap().get_mut("a").unwrap().insert("z", 2).unwrap(),
+        "m: {a: {x: 1, z: 2}}\n",
+    );
     check("a: 1\r\n", set(&["b"], yaml("x: 1")), "a: 1\r\nb:\r\n  x: 1\r\n");
 }
 
@@ -114,18 +154,78 @@ fn removal_takes_the_entry_and_its_comments() {
     check("a: 1\nb: 2", remove("b"), "a: 1");
     check("a: 1\nb: 2\n", remove("a"), "b: 2\n");
     check("a: 1\n", remove("a"), "{}\n");
-    check("m:\n  a: 1\nn: 2\n", |root| assert!(root.reborrow().get_mut("m").unwrap().remove("a").unwrap()), "m: {}\nn: 2\n");
-    check("- a: 1\n  b: 2\n  c: 3\n", |root| assert!(root.reborrow().at_mut(0).unwrap().remove("a").unwrap()), "- b: 2\n  c: 3\n");
-    check("- a: 1\n  b: 2\n  c: 3\n", |root| { let mut item = root.reborrow().at_mut(0).unwrap(); item.remove("a").unwrap(); item.remove("b").unwrap(); }, "- c: 3\n");
-    check("- a: 1\n  # about b\n  b: 2\n", |root| assert!(root.reborrow().at_mut(0).unwrap().remove("a").unwrap()), "- # about b\n  b: 2\n");
-    check("l:\n- 1\n- 2\n- 3\n", |root| assert!(root.reborrow().get_mut("l").unwrap().remove_item(1).unwrap()), "l:\n- 1\n- 3\n");
-    check("l: [1, 2, 3]\n", |root| assert!(root.reborrow().get_mut("l").unwrap().remove_item(0).unwrap()), "l: [2, 3]\n");
-    check("l: [1, 2, 3]\n", |root| assert!(root.reborrow().get_mut("l").unwrap().remove_item(2).unwrap()), "l: [1, 2]\n");
-    check("l: [1]\n", |root| assert!(root.reborrow().get_mut("l").unwrap().remove_item(0).unwrap()), "l: []\n");
-    check("l: [\n  1, # one\n  2, # two\n]\n", |root| assert!(root.reborrow().get_mut("l").unwrap().remove_item(0).unwrap()), "l: [\n  2, # two\n]\n");
-    check("m: {a: 1, b: 2}\n", |root| assert!(root.reborrow().get_mut("m").unwrap().remove("b").unwrap()), "m: {a: 1}\n");
-    check("a: 1\nb: 2\n", |root| { root.remove("a").unwrap(); root.remove("b").unwrap(); root.insert("c", 3).unwrap(); }, "c: 3\n");
-    check("m: # c\n  a: 1\nn: 2\n", |root| { let mut m = root.reborrow().get_mut("m").unwrap(); m.remove("a").unwrap(); m.insert("b", 2).unwrap(); }, "m: # c\n  b: 2\nn: 2\n");
+    check(
+        "m:\n  a: 1\nn: 2\n",
+        |root| assert!(root.reborrow().get_mut("m").unwrap().remove("a").unwrap()),
+        "m: {}\nn: 2\n",
+    );
+    check(
+        "- a: 1\n  b: 2\n  c: 3\n",
+        |root| assert!(root.reborrow().at_mut(0).unwrap().remove("a").unwrap()),
+        "- b: 2\n  c: 3\n",
+    );
+    check(
+        "- a: 1\n  b: 2\n  c: 3\n",
+        |root| {
+            let mut item = root.reborrow().at_mut(0).unwrap();
+            item.remove("a").unwrap();
+            item.remove("b").unwrap();
+        },
+        "- c: 3\n",
+    );
+    check(
+        "- a: 1\n  # about b\n  b: 2\n",
+        |root| assert!(root.reborrow().at_mut(0).unwrap().remove("a").unwrap()),
+        "- # about b\n  b: 2\n",
+    );
+    check(
+        "l:\n- 1\n- 2\n- 3\n",
+        |root| assert!(root.reborrow().get_mut("l").unwrap().remove_item(1).unwrap()),
+        "l:\n- 1\n- 3\n",
+    );
+    check(
+        "l: [1, 2, 3]\n",
+        |root| assert!(root.reborrow().get_mut("l").unwrap().remove_item(0).unwrap()),
+        "l: [2, 3]\n",
+    );
+    check(
+        "l: [1, 2, 3]\n",
+        |root| assert!(root.reborrow().get_mut("l").unwrap().remove_item(2).unwrap()),
+        "l: [1, 2]\n",
+    );
+    check(
+        "l: [1]\n",
+        |root| assert!(root.reborrow().get_mut("l").unwrap().remove_item(0).unwrap()),
+        "l: []\n",
+    );
+    check(
+        "l: [\n  1, # one\n  2, # two\n]\n",
+        |root| assert!(root.reborrow().get_mut("l").unwrap().remove_item(0).unwrap()),
+        "l: [\n  2, # two\n]\n",
+    );
+    check(
+        "m: {a: 1, b: 2}\n",
+        |root| assert!(root.reborrow().get_mut("m").unwrap().remove("b").unwrap()),
+        "m: {a: 1}\n",
+    );
+    check(
+        "a: 1\nb: 2\n",
+        |root| {
+            root.remove("a").unwrap();
+            root.remove("b").unwrap();
+            root.insert("c", 3).unwrap();
+        },
+        "c: 3\n",
+    );
+    check(
+        "m: # c\n  a: 1\nn: 2\n",
+        |root| {
+            let mut m = root.reborrow().get_mut("m").unwrap();
+            m.remove("a").unwrap();
+            m.insert("b", 2).unwrap();
+        },
+        "m: # c\n  b: 2\nn: 2\n",
+    );
 }
 
 #[test]
@@ -138,19 +238,31 @@ fn keys_are_renamed_where_they_stand() {
 #[test]
 fn aliases_are_expanded_where_something_below_is_written() {
     let input = "base: &b # anchor\n  x: 1\n  y: [2]\none: *b # use\n";
-    check(input, set(&["one", "x"], 5), "base: &b # anchor\n  x: 1\n  y: [2]\none: # use\n  x: 5\n  y: [2]\n");
+    check(
+        input,
+        set(&["one", "x"], 5),
+        "base: &b # anchor\n  x: 1\n  y: [2]\none: # use\n  x: 5\n  y: [2]\n",
+    );
     let mut document = Document::parse(input).unwrap();
     document.root_mut().get_mut("one").unwrap().insert("x", 5).unwrap();
     assert_eq!(document.notes().len(), 1, "{:?}", document.notes());
     let merged = "base: &b\n  m: {x: 1}\none:\n  <<: *b\n  z: 1\n";
-    let edit = |root: &mut NodeMut<'_>| root.reborrow().get_mut("one").unwrap().get_mut("m").unwrap().insert("x", 2).unwrap();
+    let edit = |root: &mut NodeMut<'_>| {
+        root.reborrow().get_mut("one").unwrap().get_mut("m").unwrap().insert("x", 2).unwrap()
+    };
     check(merged, edit, "base: &b\n  m: {x: 1}\none:\n  <<: *b\n  z: 1\n  m: {x: 2}\n");
 }
 
 #[test]
 fn comments_are_set_and_removed() {
-    let key = |place, text: &'static str| move |root: &mut NodeMut<'_>| root.set_key_comment("b", place, text).unwrap();
-    let value = |text: &'static str| move |root: &mut NodeMut<'_>| root.reborrow().get_mut("b").unwrap().set_comment(CommentPlace::Line, text).unwrap();
+    let key = |place, text: &'static str| {
+        move |root: &mut NodeMut<'_>| root.set_key_comment("b", place, text).unwrap()
+    };
+    let value = |text: &'static str| {
+        move |root: &mut NodeMut<'_>| {
+            root.reborrow().get_mut("b").unwrap().set_comment(CommentPlace::Line, text).unwrap()
+        }
+    };
     check("a: 1\nb: 2\n", key(CommentPlace::Head, "# x\n# y"), "a: 1\n# x\n# y\nb: 2\n");
     check("a: 1\n# old\nb: 2\n", key(CommentPlace::Head, "# new"), "a: 1\n# new\nb: 2\n");
     check("a: 1\n# old\nb: 2\n", key(CommentPlace::Head, ""), "a: 1\nb: 2\n");
@@ -160,21 +272,48 @@ fn comments_are_set_and_removed() {
     check("b:\n  x: 1\n", key(CommentPlace::Line, "# c"), "b: # c\n  x: 1\n");
     check("b: |\n  x\n", value("# c"), "b: | # c\n  x\n");
     check("b: 1\nc: 2\n", key(CommentPlace::Foot, "# foot"), "b: 1\n# foot\n\nc: 2\n");
-    check("b: 2\n", |root| { root.insert("b", "x").unwrap(); root.reborrow().get_mut("b").unwrap().set_comment(CommentPlace::Line, "# c").unwrap(); }, "b: x # c\n");
+    check(
+        "b: 2\n",
+        |root| {
+            root.insert("b", "x").unwrap();
+            root.reborrow().get_mut("b").unwrap().set_comment(CommentPlace::Line, "# c").unwrap();
+        },
+        "b: x # c\n",
+    );
 }
 
 #[test]
 fn entries_change_places_with_their_comments() {
-    check("a: 1 # one\n# about b\nb: 2\nc: 3\n", |root| root.reorder(&[1, 2, 0]).unwrap(), "# about b\nb: 2\nc: 3\na: 1 # one\n");
-    check("- a: 1\n  b: 2\n", |root| root.reborrow().at_mut(0).unwrap().reorder(&[1, 0]).unwrap(), "- b: 2\n  a: 1\n");
-    check("l: [1, 2, 3]\n", |root| root.reborrow().get_mut("l").unwrap().reorder(&[2, 1, 0]).unwrap(), "l: [3, 2, 1]\n");
+    check(
+        "a: 1 # one\n# about b\nb: 2\nc: 3\n",
+        |root| root.reorder(&[1, 2, 0]).unwrap(),
+        "# about b\nb: 2\nc: 3\na: 1 # one\n",
+    );
+    check(
+        "- a: 1\n  b: 2\n",
+        |root| root.reborrow().at_mut(0).unwrap().reorder(&[1, 0]).unwrap(),
+        "- b: 2\n  a: 1\n",
+    );
+    check(
+        "l: [1, 2, 3]\n",
+        |root| root.reborrow().get_mut("l").unwrap().reorder(&[2, 1, 0]).unwrap(),
+        "l: [3, 2, 1]\n",
+    );
     check("a: 1\nb: 2", |root| root.reorder(&[1, 0]).unwrap(), "b: 2\na: 1");
-    check("a: 1\nb:\n  x: 1\n", |root| { root.reorder(&[1, 0]).unwrap(); root.reborrow().get_mut("b").unwrap().insert("z", 2).unwrap(); }, "b:\n  x: 1\n  z: 2\na: 1\n");
+    check(
+        "a: 1\nb:\n  x: 1\n",
+        |root| {
+            root.reorder(&[1, 0]).unwrap();
+            root.reborrow().get_mut("b").unwrap().insert("z", 2).unwrap();
+        },
+        "b:\n  x: 1\n  z: 2\na: 1\n",
+    );
 }
 
 #[test]
 fn styles_are_asked_for() {
-    let style = |style| move |root: &mut NodeMut<'_>| root.reborrow().get_mut("a").unwrap().set_style(style).unwrap();
+    let style =
+        |style| move |root: &mut NodeMut<'_>| root.reborrow().get_mut("a").unwrap().set_style(style).unwrap();
     check("a: x\n", style(Style::DoubleQuoted), "a: \"x\"\n");
     check("a: [1, 2]\n", style(Style::Block), "a:\n- 1\n- 2\n");
     check("a:\n  x: 1\n", style(Style::Flow), "a: {x: 1}\n");

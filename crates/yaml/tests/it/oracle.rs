@@ -95,7 +95,8 @@ fn compare_node(tally: &mut Tally, place: &str, node: NodeRef<'_>, answer: &Valu
 
 fn compare_document(tally: &mut Tally, place: &str, document: &Document, answer: &Value) {
     let own = |comment: Option<String>| comment.unwrap_or_default();
-    let ours = format!("document head {:?} foot {:?}", own(document.head_comment()), own(document.foot_comment()));
+    let ours =
+        format!("document head {:?} foot {:?}", own(document.head_comment()), own(document.foot_comment()));
     let theirs = format!("document head {:?} foot {:?}", text(answer, "head"), text(answer, "foot"));
     tally.node(place, &ours, &theirs);
     match answer.get("content").and_then(Value::as_array).and_then(|content| content.first()) {
@@ -107,8 +108,13 @@ fn compare_document(tally: &mut Tally, place: &str, document: &Document, answer:
 /// Compares a file with the answer that kyaml's way of splitting streams gives.
 fn compare_file(tally: &mut Tally, name: &str, source: &str, answer: &Value) {
     tally.files += 1;
-    let documents: Vec<&Value> = answer.get("documents").and_then(Value::as_array).map(|list| list.iter().filter(|d| !d.is_null()).collect()).unwrap_or_default();
-    let refused = answer.get("error").is_some() || documents.iter().any(|document| document.get("error").is_some());
+    let documents: Vec<&Value> = answer
+        .get("documents")
+        .and_then(Value::as_array)
+        .map(|list| list.iter().filter(|d| !d.is_null()).collect())
+        .unwrap_or_default();
+    let refused =
+        answer.get("error").is_some() || documents.iter().any(|document| document.get("error").is_some());
     let stream = match Stream::parse(source) {
         Ok(stream) => stream,
         Err(_) if refused => return,
@@ -119,7 +125,8 @@ fn compare_file(tally: &mut Tally, name: &str, source: &str, answer: &Value) {
     }
     // Where kyaml splits a stream it drops empty pieces; go-yaml alone keeps them.
     let all = stream.documents().len() == documents.len();
-    let filled: Vec<&Document> = stream.documents().iter().filter(|document| all || !document.is_empty()).collect();
+    let filled: Vec<&Document> =
+        stream.documents().iter().filter(|document| all || !document.is_empty()).collect();
     if filled.len() != documents.len() {
         return tally.missing(name, &format!("{} documents, theirs has {}", filled.len(), documents.len()));
     }
@@ -161,7 +168,9 @@ fn fixtures_agree_with_the_committed_answers() {
         let answer = if split.exists() { split } else { answers.join(format!("{name}.nodes.json")) };
         let answer = std::fs::read_to_string(&answer).expect("each fixture has an answer");
         let answer: Value = serde_json::from_str(&answer).expect("answers are JSON");
-        let Ok(source) = String::from_utf8(std::fs::read(path).expect("fixtures are readable")) else { continue };
+        let Ok(source) = String::from_utf8(std::fs::read(path).expect("fixtures are readable")) else {
+            continue;
+        };
         let mut tally = Tally::default();
         compare_file(&mut tally, &name, &source, &answer);
         count += 1;
@@ -192,9 +201,14 @@ fn oracle_agrees_on_real_manifests() {
     };
     let mut files = Vec::new();
     yaml_files(&corpus, &mut files);
-    let files: Vec<_> = files.into_iter().filter(|path| path.file_name().is_some_and(|name| name != "README.md")).collect();
+    let files: Vec<_> =
+        files.into_iter().filter(|path| path.file_name().is_some_and(|name| name != "README.md")).collect();
     #[allow(clippy::disallowed_methods, reason = "the oracle is a program of its own")]
-    let output = std::process::Command::new(oracle).args(["nodes", "--docs"]).args(&files).output().expect("the oracle runs");
+    let output = std::process::Command::new(oracle)
+        .args(["nodes", "--docs"])
+        .args(&files)
+        .output()
+        .expect("the oracle runs");
     let answers = String::from_utf8(output.stdout).expect("the oracle writes UTF-8");
     let mut tally = Tally::default();
     for (path, answer) in files.iter().zip(answers.lines()) {
@@ -208,6 +222,9 @@ fn oracle_agrees_on_real_manifests() {
     for difference in tally.differences.iter().take(200) {
         println!("{difference}");
     }
-    println!("oracle manifests: {} files, {} of {} nodes agree ({share:.3} %)", tally.files, tally.agreeing, tally.nodes);
+    println!(
+        "oracle manifests: {} files, {} of {} nodes agree ({share:.3} %)",
+        tally.files, tally.agreeing, tally.nodes
+    );
     assert!(share >= 99.5, "only {share:.3} % of the nodes agree");
 }

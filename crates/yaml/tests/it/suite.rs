@@ -32,7 +32,10 @@ fn cases(path: &Path) -> Vec<Case> {
             Event::Scalar(value, ..) => match key.take() {
                 None => key = Some(value.into_owned()),
                 Some(name) => {
-                    entries.last_mut().expect("a scalar stands in a mapping").insert(name, value.into_owned());
+                    entries
+                        .last_mut()
+                        .expect("a scalar stands in a mapping")
+                        .insert(name, value.into_owned());
                 }
             },
             _ => {}
@@ -53,7 +56,12 @@ fn cases(path: &Path) -> Vec<Case> {
         out.push(Case {
             id: if several { format!("{stem}/{at:02}") } else { stem.clone() },
             yaml: unescape(yaml),
-            tree: tree.lines().map(str::trim_start).map(|line| line.replace('␣', " ")).collect::<Vec<_>>().join("\n"),
+            tree: tree
+                .lines()
+                .map(str::trim_start)
+                .map(|line| line.replace('␣', " "))
+                .collect::<Vec<_>>()
+                .join("\n"),
             fails: entry.get("fail").is_some_and(|value| value == "true"),
         });
     }

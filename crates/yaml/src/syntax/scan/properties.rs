@@ -1,6 +1,9 @@
 //! Anchors, aliases, tags and directives.
 
-use super::{Fail, Flags, Scanner, Span, Token, TokenKind, is_blank, is_blank_or_end, is_break_or_end, is_flow_indicator};
+use super::{
+    Fail, Flags, Scanner, Span, Token, TokenKind, is_blank, is_blank_or_end, is_break_or_end,
+    is_flow_indicator,
+};
 
 impl Scanner<'_> {
     pub(super) fn anchor_or_alias(&mut self, kind: TokenKind) -> Result<(), Fail> {
@@ -11,7 +14,9 @@ impl Scanner<'_> {
             end += 1;
         }
         if end == start + 1 {
-            return Err(self.fail("an anchor or alias needs a name").hint("quote the text if it begins with \"*\" or \"&\""));
+            return Err(self
+                .fail("an anchor or alias needs a name")
+                .hint("quote the text if it begins with \"*\" or \"&\""));
         }
         self.key_allowed = false;
         self.take(kind, end)

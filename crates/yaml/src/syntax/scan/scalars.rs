@@ -1,6 +1,9 @@
 //! Plain, quoted and block scalars.
 
-use super::{Fail, Flags, Scanner, Span, Token, TokenKind, is_blank, is_blank_or_end, is_break_or_end, is_flow_indicator};
+use super::{
+    Fail, Flags, Scanner, Span, Token, TokenKind, is_blank, is_blank_or_end, is_break_or_end,
+    is_flow_indicator,
+};
 
 /// Bytes that may end plain text or one of its lines.
 static PLAIN_STOP: [bool; 256] = {
@@ -15,7 +18,7 @@ static PLAIN_STOP: [bool; 256] = {
 };
 
 impl Scanner<'_> {
-    pub(super) fn plain(&mut self) -> Result<(), Fail> {
+    pub(super) fn plain(&mut self) {
         self.begin_candidate();
         let start = self.pos;
         let mut flags = Flags::default();
@@ -33,7 +36,6 @@ impl Scanner<'_> {
         }
         self.finish(TokenKind::Plain, start, end, flags, 0);
         self.line = line;
-        Ok(())
     }
 
     /// The end of the text of one line of plain text, and where its scan stopped.
@@ -132,8 +134,8 @@ impl Scanner<'_> {
             b'x' => 2,
             b'u' => 4,
             b'U' => 8,
-            b'0' | b'a' | b'b' | b't' | b'\t' | b'n' | b'v' | b'f' | b'r' | b'e' | b' ' | b'"' | b'/' | b'\\' | b'N'
-            | b'_' | b'L' | b'P' | b'\n' | b'\r' => return Ok(pos + 2),
+            b'0' | b'a' | b'b' | b't' | b'\t' | b'n' | b'v' | b'f' | b'r' | b'e' | b' ' | b'"' | b'/'
+            | b'\\' | b'N' | b'_' | b'L' | b'P' | b'\n' | b'\r' => return Ok(pos + 2),
             _ => {
                 return Err(Fail::syntax(pos, "this escape is not known")
                     .hint("write \\\\ for a backslash, or use single quotes"));
@@ -141,7 +143,11 @@ impl Scanner<'_> {
         };
         let code = self.hex(pos + 2, digits)?;
         let end = pos + 2 + digits;
-        if (0xD800..0xDC00).contains(&code) && digits == 4 && self.at(end) == b'\\' && self.at(end + 1) == b'u' {
+        if (0xD800..0xDC00).contains(&code)
+            && digits == 4
+            && self.at(end) == b'\\'
+            && self.at(end + 1) == b'u'
+        {
             let low = self.hex(end + 2, 4)?;
             if (0xDC00..0xE000).contains(&low) {
                 return Ok(end + 6);
@@ -174,10 +180,14 @@ impl Scanner<'_> {
             pos = self.after_break(pos + at);
             line = pos;
             if self.any_marker(pos) {
-                return Err(Fail::syntax(pos, "a document marker stands inside of quoted text: a closing quote is missing"));
+                return Err(Fail::syntax(
+                    pos,
+                    "a document marker stands inside of quoted text: a closing quote is missing",
+                ));
             }
             if self.flow.is_empty() && self.at(pos) == b'\t' && self.indent >= 0 {
-                let text = self.src[pos..end].iter().position(|byte| !is_blank(*byte)).map_or(end, |at| pos + at);
+                let text =
+                    self.src[pos..end].iter().position(|byte| !is_blank(*byte)).map_or(end, |at| pos + at);
                 if !is_break_or_end(self.at(text)) {
                     return Err(Fail::syntax(pos, "a tab cannot be used for indentation").hint("use spaces"));
                 }
@@ -186,9 +196,11 @@ impl Scanner<'_> {
         self.finish(kind, start, end, flags, 0);
         self.line = line;
         let next = self.at(end);
-        let adjacent = if self.flow.is_empty() { next == b':' } else { is_flow_indicator(next) || next == b':' };
+        let adjacent =
+            if self.flow.is_empty() { next == b':' } else { is_flow_indicator(next) || next == b':' };
         if !is_blank_or_end(next) && !adjacent {
-            return Err(Fail::syntax(end, "nothing may follow the closing quote here").hint("quote the whole text, or separate it with a blank"));
+            return Err(Fail::syntax(end, "nothing may follow the closing quote here")
+                .hint("quote the whole text, or separate it with a blank"));
         }
         Ok(())
     }
@@ -198,7 +210,8 @@ impl Scanner<'_> {
         let start = self.pos;
         let (chomp, explicit) = self.block_header()?;
         if self.pos >= self.src.len() {
-            return self.finish_block(kind, start, self.pos, explicit.unwrap_or(0));
+            self.finish_block(kind, start, self.pos, explicit.unwrap_or(0));
+            return Ok(());
         }
         let mut pos = self.after_break(self.pos);
         let floor = self.indent + 1;
@@ -229,10 +242,11 @@ impl Scanner<'_> {
                 end = pos;
             }
         }
-        self.finish_block(kind, start, end, indent)
+        self.finish_block(kind, start, end, indent);
+        Ok(())
     }
 
-    fn finish_block(&mut self, kind: TokenKind, start: usize, end: usize, indent: usize) -> Result<(), Fail> {
+    fn finish_block(&mut self, kind: TokenKind, start: usize, end: usize, indent: usize) {
         let mut flags = Flags::COOKED;
         flags.add(Flags::MULTILINE);
         self.finish(kind, start, end, flags, u32::try_from(indent).unwrap_or(u32::MAX));
@@ -240,7 +254,6 @@ impl Scanner<'_> {
         // At the end of the text without a line break the line is still that of the content; nothing can follow.
         self.key_allowed = true;
         self.after_tab = false;
-        Ok(())
     }
 
     /// Reads the indicators behind `|` or `>`, and a comment. Ends at the line break.
@@ -287,12 +300,17 @@ impl Scanner<'_> {
                     line = self.after_break(content);
                 }
                 b'\t' if spaces < floor => {
-                    return Err(Fail::syntax(content, "a tab cannot be used for indentation").hint("use spaces"));
+                    return Err(
+                        Fail::syntax(content, "a tab cannot be used for indentation").hint("use spaces")
+                    );
                 }
                 _ if spaces < floor => return Ok(floor.max(widest)),
                 _ if widest > spaces => {
-                    return Err(Fail::syntax(content, "a blank line before this text has more spaces than the text")
-                        .hint("remove the spaces, or say the indentation as in \"|2\""));
+                    return Err(Fail::syntax(
+                        content,
+                        "a blank line before this text has more spaces than the text",
+                    )
+                    .hint("remove the spaces, or say the indentation as in \"|2\""));
                 }
                 _ => return Ok(spaces),
             }

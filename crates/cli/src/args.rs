@@ -1,0 +1,121 @@
+//! What can be typed.
+
+use std::ffi::OsString;
+
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use lanai_yaml::Path;
+
+use crate::file::Source;
+use crate::yaml::Which;
+
+/// Looks after packages of Kubernetes configuration.
+#[derive(Debug, Parser)]
+#[command(name = "lanai", version, propagate_version = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Read and edit YAML files, byte for byte as they are but for the edit
+    #[command(subcommand)]
+    Yaml(Yaml),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Yaml {
+    /// Print a value
+    Get(Get),
+    /// Change, add or delete a value; everything else in the file stays as it is
+    Set(Set),
+    /// Rewrite files in the reference format, as kyaml writes it
+    Fmt(Fmt),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Get {
+    /// The file; - is standard input
+    #[arg(value_parser = source())]
+    pub file: Source,
+    /// Where the value is, as spec.template.spec.containers[name=app].image
+    #[arg(value_parser = path)]
+    pub path: Path,
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    pub output: Format,
+    /// The document to look in: its number from 0, or Kind/name
+    #[arg(long, value_name = "N|KIND/NAME")]
+    pub document: Option<Which>,
+}
+
+/// How a value is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Scalars without quotes, collections as they are written
+    Text,
+    /// Everything as it is written, comments included
+    Yaml,
+    /// JSON, aliases and merge keys resolved
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Set {
+    /// The file; - edits standard input into standard output
+    #[arg(value_parser = source())]
+    pub file: Source,
+    /// Where the value is, or is to be; [] at the end appends to a list
+    #[arg(value_parser = path)]
+    pub path: Path,
+    /// The new value, in YAML: 3, true, text, "3", {a: 1}, [1, 2]
+    #[arg(required_unless_present = "delete", allow_negative_numbers = true)]
+    pub value: Option<String>,
+    /// Take VALUE as text, whatever it looks like
+    #[arg(long)]
+    pub string: bool,
+    /// Delete what is there instead of setting it
+    #[arg(long, conflicts_with_all = ["value", "string", "comment"])]
+    pub delete: bool,
+    /// Put a comment on the line of the value
+    #[arg(long, value_name = "TEXT")]
+    pub comment: Option<String>,
+    /// The document to edit: its number from 0, or Kind/name
+    #[arg(long, value_name = "N|KIND/NAME")]
+    pub document: Option<Which>,
+    #[command(flatten)]
+    pub preview: Preview,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Fmt {
+    /// The files; - formats standard input into standard output
+    #[arg(required = true, value_name = "FILE", value_parser = source())]
+    pub files: Vec<Source>,
+    /// Change nothing; list the files that would change, and exit with 1 if there are any
+    #[arg(long)]
+    pub check: bool,
+    #[command(flatten)]
+    pub preview: Preview,
+}
+
+/// What to show of a change, and whether to make it.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Preview {
+    /// Show what changes
+    #[arg(long)]
+    pub diff: bool,
+    /// Change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+fn source() -> impl TypedValueParser<Value = Source> {
+    OsStringValueParser::new().map(|name: OsString| Source::from(name))
+}
+
+/// Reads a path; the error shows where it is wrong.
+fn path(text: &str) -> Result<Path, String> {
+    Path::parse(text).map_err(|error| format!("{error:#}"))
+}

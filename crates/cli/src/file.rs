@@ -1,0 +1,116 @@
+//! Reading files, and replacing them whole or not at all.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use lanai_types::YamlLimits;
+use lanai_types::quote::Quoted;
+use lanai_yaml::Stream;
+
+use crate::failure::{Failure, cause};
+use crate::io::Io;
+
+/// A file that was named: one on disk, or standard input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Stdin,
+    File(PathBuf),
+}
+
+impl From<OsString> for Source {
+    /// As arguments name files: `-` is standard input.
+    fn from(name: OsString) -> Self {
+        if name == "-" { Self::Stdin } else { Self::File(name.into()) }
+    }
+}
+
+impl fmt::Display for Source {
+    /// The name as it is shown to people, without quotes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdin => f.write_str("standard input"),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// Reads a source as YAML.
+pub(crate) fn read_yaml(source: &Source, io: &mut Io<'_>) -> Result<Stream, Failure> {
+    let limits = YamlLimits::default();
+    let bytes = read(source, limits.max_bytes, io).map_err(|error| {
+        Failure::new(format!("cannot read {}: {}", Quoted(&source.to_string()), cause(&error)))
+    })?;
+    Stream::parse_bytes(&bytes, &limits).map_err(|error| Failure::new(format!("{source}: {error:#}")))
+}
+
+/// All bytes of a source, or one more than `limit` of them: enough to see that it is too large.
+fn read(source: &Source, limit: usize, io: &mut Io<'_>) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let most = limit as u64 + 1;
+    match source {
+        Source::Stdin => io.stdin.take(most).read_to_end(&mut bytes)?,
+        Source::File(path) => File::open(io.folder.join(path))?.take(most).read_to_end(&mut bytes)?,
+    };
+    Ok(bytes)
+}
+
+/// Gives a file a new text: whoever looks at it sees the old text or the new one.
+///
+/// The text is written to a new file beside it, which then takes its name. Permissions stay, and the owner where
+/// the system allows it; a symbolic link stays, its target is replaced.
+///
+/// # Errors
+/// When it is not a regular file or must not be written, and when the system refuses; the file is as it was then.
+pub(crate) fn replace(path: &Path, text: &str, io: &Io<'_>) -> Result<(), Failure> {
+    let cannot =
+        |why: &str| Failure::new(format!("cannot write {}: {why}", Quoted(&path.display().to_string())));
+    let target = fs::canonicalize(io.folder.join(path)).map_err(|error| cannot(&cause(&error)))?;
+    let metadata = fs::metadata(&target).map_err(|error| cannot(&cause(&error)))?;
+    if !metadata.is_file() {
+        return Err(
+            cannot("it is not a regular file").hint("use - to read standard input and write standard output")
+        );
+    }
+    if metadata.permissions().readonly() {
+        return Err(cannot("it is read-only").hint("make it writable first, as with chmod u+w"));
+    }
+    // A rename asks only for rights on the folder; the file itself has a say too.
+    OpenOptions::new().write(true).open(&target).map_err(|error| cannot(&cause(&error)))?;
+    swap(&target, &metadata, text).map_err(|error| cannot(&cause(&error)))
+}
+
+fn swap(target: &Path, metadata: &Metadata, text: &str) -> io::Result<()> {
+    let folder = target.parent().unwrap_or(Path::new("."));
+    let mut fresh = tempfile::Builder::new().prefix(".lanai-").tempfile_in(folder)?;
+    fresh.write_all(text.as_bytes())?;
+    keep_owner(fresh.as_file(), metadata);
+    fresh.as_file().set_permissions(metadata.permissions())?;
+    fresh.as_file().sync_all()?;
+    fresh.persist(target).map_err(|error| error.error)?;
+    sync_folder(folder)
+}
+
+/// Gives the file the owner and group of another, if we may.
+#[cfg(unix)]
+fn keep_owner(file: &File, of: &Metadata) {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    // Only root may give files away; for anybody else the new file is theirs, as with other editors.
+    let _ = fchown(file, Some(of.uid()), Some(of.gid()));
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_file: &File, _of: &Metadata) {}
+
+/// Makes a rename in the folder last.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_folder: &Path) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! Where input comes from and output goes.
+
+use std::io::{ErrorKind, Read, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::failure::Failure;
+
+/// All that a command sees of the world, but for the files that its arguments name.
+pub struct Io<'a> {
+    /// What the file name `-` reads.
+    pub stdin: &'a mut dyn Read,
+    /// Results.
+    pub stdout: &'a mut dyn Write,
+    /// Errors and notes.
+    pub stderr: &'a mut dyn Write,
+    /// Whether results may have colours.
+    pub colour: Colour,
+    /// The folder in which relative file names begin; an empty one is the current folder of the process.
+    pub folder: PathBuf,
+}
+
+/// Whether a text may have colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colour {
+    /// The escape sequences of terminals.
+    Ansi,
+    /// None.
+    Plain,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// It did what was asked: 0.
+    Success,
+    /// It could not, or a check found something: 1.
+    Failure,
+    /// The arguments make no sense: 2.
+    Usage,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        match exit {
+            Exit::Success => ExitCode::SUCCESS,
+            Exit::Failure => ExitCode::FAILURE,
+            Exit::Usage => ExitCode::from(2),
+        }
+    }
+}
+
+impl Io<'_> {
+    /// Writes a result, at once.
+    pub(crate) fn print(&mut self, text: &str) -> Result<(), Failure> {
+        let written = self.stdout.write_all(text.as_bytes()).and_then(|()| self.stdout.flush());
+        written.map_err(|error| match error.kind() {
+            ErrorKind::BrokenPipe => Failure::NobodyReads,
+            _ => Failure::new(format!("cannot write to standard output: {error}")),
+        })
+    }
+
+    /// Writes an error or a note, with a line break at its end.
+    pub(crate) fn tell(&mut self, text: &str) {
+        // Where nobody can be told, nobody can be told that either.
+        let _ = writeln!(self.stderr, "{}", text.trim_end());
+    }
+}

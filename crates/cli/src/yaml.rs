@@ -1,0 +1,45 @@
+//! `lanai yaml`: reads and edits YAML files.
+
+mod fmt;
+mod get;
+mod select;
+mod set;
+
+use crate::args::{Preview, Yaml};
+use crate::diff;
+use crate::failure::Failure;
+use crate::file::{self, Source};
+use crate::io::{Exit, Io};
+
+pub(crate) use select::Which;
+
+/// Runs one of the commands.
+pub(crate) fn run(command: &Yaml, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    match command {
+        Yaml::Get(get) => get::run(get, io),
+        Yaml::Set(set) => set::run(set, io),
+        Yaml::Fmt(fmt) => fmt::run(fmt, io),
+    }
+}
+
+/// Stores a changed text where it came from, and shows the change, as far as each was asked for.
+///
+/// The text of standard input goes to standard output, unless that shows the change already.
+fn deliver(
+    source: &Source,
+    before: &str,
+    after: &str,
+    preview: Preview,
+    io: &mut Io<'_>,
+) -> Result<(), Failure> {
+    match source {
+        // First the file: a reader that goes away in the middle of the diff does not undo the edit.
+        Source::File(path) if !preview.dry_run && before != after => file::replace(path, after, io)?,
+        Source::Stdin if !preview.dry_run && !preview.diff => io.print(after)?,
+        Source::File(_) | Source::Stdin => {}
+    }
+    if preview.diff {
+        io.print(&diff::unified(&source.to_string(), before, after, io.colour))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! `lanai yaml set`: changes, adds or deletes one value.
+
+use lanai_types::quote::Quoted;
+use lanai_yaml::path::Segment;
+use lanai_yaml::{Content, Document, Path, Stream};
+
+use super::deliver;
+use super::select::{Purpose, choose};
+use crate::args::Set;
+use crate::failure::Failure;
+use crate::file::read_yaml;
+use crate::io::{Exit, Io};
+
+pub(super) fn run(set: &Set, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let edit = Edit::of(set)?;
+    let mut stream = read_yaml(&set.file, io)?;
+    let before = stream.to_string();
+    let refused = |why: String| {
+        let path = Quoted(&set.path.to_string()).to_string();
+        Failure::new(format!("{}: cannot {} {path}: {why}", set.file, edit.verb()))
+    };
+    let (after, notes) = if stream.documents().is_empty() && set.document.is_none() {
+        let mut document = Document::parse(before.as_str()).map_err(|error| refused(error.to_string()))?;
+        edit.apply(&mut document, &set.path).map_err(refused)?;
+        (document.to_string(), notes(&document))
+    } else {
+        let at = choose(&stream, set.document.as_ref(), &set.path, Purpose::Write, &set.file)?;
+        let document = &mut stream.documents_mut()[at];
+        edit.apply(document, &set.path).map_err(refused)?;
+        let notes = notes(document);
+        (stream.to_string(), notes)
+    };
+    // What we write must be YAML again; if it is not, that is our mistake, and the file must not pay for it.
+    Stream::parse(after.as_str())
+        .map_err(|error| refused(format!("the result would be no YAML any more: {error:#}")))?;
+    deliver(&set.file, &before, &after, set.preview, io)?;
+    for note in notes {
+        io.tell(&format!("note: {note}"));
+    }
+    if before == after {
+        io.tell(&format!("note: {} has that value already; nothing was changed", set.file));
+    }
+    Ok(Exit::Success)
+}
+
+/// What is to be done at the path.
+enum Edit {
+    Delete,
+    Set { content: Content, comment: Option<String> },
+}
+
+impl Edit {
+    fn of(set: &Set) -> Result<Self, Failure> {
+        let Some(value) = &set.value else { return Ok(Self::Delete) };
+        let content = if set.string { Content::string(value.as_str()) } else { parse(value)? };
+        Ok(Self::Set { content, comment: set.comment.as_deref().map(comment).transpose()? })
+    }
+
+    fn verb(&self) -> &'static str {
+        match self {
+            Self::Delete => "delete",
+            Self::Set { .. } => "set",
+        }
+    }
+
+    fn apply(&self, document: &mut Document, path: &Path) -> Result<(), String> {
+        match self {
+            Self::Delete if path.is_root() => Err("a document is never without a root".into()),
+            Self::Delete => {
+                document.root().find(path).map_err(|missing| missing.to_string())?;
+                match document.remove(path) {
+                    Ok(true) => Ok(()),
+                    Ok(false) => Err("it comes from a merge key or an alias, not from this place".into()),
+                    Err(error) => Err(error.to_string()),
+                }
+            }
+            Self::Set { content, comment } => {
+                document.set(path, content.clone()).map_err(|error| error.to_string())?;
+                let Some(comment) = comment else { return Ok(()) };
+                document.set_line_comment(&written(path), comment).map_err(|error| error.to_string())
+            }
+        }
+    }
+}
+
+/// The path of what was written at a path: what was appended is the last item now.
+fn written(path: &Path) -> Path {
+    match (path.segments(), path.parent()) {
+        ([.., Segment::Append], Some(mut item)) => {
+            item.push(Segment::Index(-1));
+            item
+        }
+        _ => path.clone(),
+    }
+}
+
+/// Reads VALUE as YAML.
+fn parse(value: &str) -> Result<Content, Failure> {
+    let hint = "--string takes VALUE as text, whatever it looks like";
+    let document = Document::parse(value)
+        .map_err(|error| Failure::new(format!("VALUE is no YAML: {error:#}")).hint(hint))?;
+    if document.is_empty() {
+        let why = if value.trim().is_empty() { "VALUE is empty" } else { "VALUE is only a comment" };
+        return Err(Failure::new(format!("{why}: write null for no value")).hint(hint));
+    }
+    Ok(Content::from(document))
+}
+
+/// A comment as it stands in YAML, from a text with or without its `#`.
+fn comment(text: &str) -> Result<String, Failure> {
+    if text.contains(['\n', '\r']) {
+        return Err(Failure::new("the comment has more than one line"));
+    }
+    Ok(if text.starts_with('#') { text.into() } else { format!("# {text}") })
+}
+
+fn notes(document: &Document) -> Vec<String> {
+    document.notes().iter().map(ToString::to_string).collect()
+}
