@@ -33,9 +33,10 @@ cat deployment.yaml
 
 show yaml get deployment.yaml "$image"
 show yaml get deployment.yaml "$reviewed"
+show yaml get deployment.yaml spec.template.spec.containers
 show yaml set deployment.yaml "$image" registry.example.com/shop:v1.5.0 --diff
-show yaml set deployment.yaml "$image" registry.example.com/shop:v1.5.0
 show yaml set deployment.yaml "$reviewed" no
+show yaml set deployment.yaml 'spec.template.spec.containers[name=app].env[]' '{name: CURRENCY, value: CHF}'
 
-printf '\n$ diff before.yaml deployment.yaml   # both edits: nothing else has moved\n'
+printf '\n$ diff before.yaml deployment.yaml   # all three edits: nothing else has moved\n'
 if diff "$before" deployment.yaml; then fail "the edits changed nothing"; fi

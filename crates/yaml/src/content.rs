@@ -7,6 +7,7 @@ use lanai_types::YamlLimits;
 use crate::document::Document;
 use crate::error;
 use crate::node::NodeRef;
+use crate::scalar;
 use crate::syntax::token::Span;
 use crate::tree::{Comment, Comments, Kind, NodeId, Properties, Style, Tree};
 
@@ -100,6 +101,30 @@ impl Content {
         }
     }
 
+    /// The style that the content gets beside others: a string is quoted as they are, when all of them that are
+    /// strings are quoted alike without need.
+    pub(crate) fn style_beside<'a>(&self, others: impl Iterator<Item = NodeRef<'a>>) -> Style {
+        let Some(scalar) = self.scalar() else {
+            return self.node().map_or(Style::Block, |node| node.target().style());
+        };
+        if !scalar.string || scalar.style != Style::Plain {
+            return scalar.style;
+        }
+        let mut habit = None;
+        for other in others.take(NEIGHBOURS).filter(|other| other.kind() == Kind::Scalar && is_string(*other))
+        {
+            match (other.style(), habit) {
+                (style @ (Style::SingleQuoted | Style::DoubleQuoted), _) if needs_quotes(&other.value()) => {
+                    _ = style
+                }
+                (style @ (Style::SingleQuoted | Style::DoubleQuoted), None) => habit = Some(style),
+                (style, Some(habit)) if style == habit => {}
+                _ => return Style::Plain,
+            }
+        }
+        habit.unwrap_or(Style::Plain)
+    }
+
     /// Copies the content into `tree` as a new node without a parent.
     pub(crate) fn graft(&self, tree: &mut Tree) -> Result<NodeId, TooLarge> {
         match &self.0 {
@@ -120,6 +145,14 @@ pub(crate) struct Scalar<'a> {
     pub text: Cow<'a, str>,
     pub string: bool,
     pub style: Style,
+}
+
+/// How many neighbours are asked how they are quoted.
+const NEIGHBOURS: usize = 32;
+
+fn needs_quotes(text: &str) -> bool {
+    let place = scalar::Place { indent: 0, step: 2, flow: true, key: false };
+    scalar::present(text, scalar::Kind::String, scalar::Style::Plain, &place) != text
 }
 
 fn is_string(node: NodeRef<'_>) -> bool {

@@ -271,8 +271,11 @@ impl<'a> NodeMut<'a> {
 
     fn insert_entry(&mut self, key: &str, content: &Content, index: usize) -> Result<NodeId, Error> {
         let id = self.id;
+        let values = self.read().entries().map(|(_, value)| value);
+        let style = content.style_beside(values);
         let tree = self.tree();
         let value = content.graft(tree)?;
+        tree.node_mut(value).style = style;
         let name = Content::string(key).graft(tree)?;
         let before = match index {
             0 => None,
@@ -324,9 +327,12 @@ impl<'a> NodeMut<'a> {
     /// [`Error::WrongKind`] for what is no list (an absent value becomes one), [`Error::TooLarge`].
     pub fn push(&mut self, content: impl Into<Content>) -> Result<(), Error> {
         self.become_collection(Kind::Sequence)?;
+        let content = content.into();
+        let style = content.style_beside(self.read().items());
         let id = self.id;
         let tree = self.tree();
-        let item = content.into().graft(tree)?;
+        let item = content.graft(tree)?;
+        tree.node_mut(item).style = style;
         let before = tree.node(id).last.get();
         tree.link(id, before, item);
         tree.reshape(id);
@@ -343,9 +349,12 @@ impl<'a> NodeMut<'a> {
         if index > len {
             return Err(Error::OutOfRange { index, len });
         }
+        let content = content.into();
+        let style = content.style_beside(self.read().items());
         let id = self.id;
         let tree = self.tree();
-        let item = content.into().graft(tree)?;
+        let item = content.graft(tree)?;
+        tree.node_mut(item).style = style;
         let before = index.checked_sub(1).and_then(|before| tree.children(id).nth(before));
         tree.link(id, before, item);
         tree.reshape(id);

@@ -122,3 +122,54 @@ fn suspicion(byte: u8) -> u8 {
     let allowed = u8::from(byte == b'\t') | u8::from(byte == b'\n') | u8::from(byte == b'\r');
     u8::from(byte < 0x20) & (1 - allowed) | u8::from(byte >= 0x7f)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::scan::{Scanner, Stop};
+    use super::token::TokenKind;
+
+    /// Every byte is in a token, in a comment, or is white space between two of them.
+    fn check_tiling(name: &str, text: &str) {
+        let mut scanner = Scanner::new(text, 1_000);
+        let mut owned = vec![false; text.len()];
+        loop {
+            let Ok(stop) = scanner.document() else { return };
+            let mut end = 0;
+            for token in &scanner.tokens {
+                assert!(token.span.start >= end, "{name}: tokens overlap at {}", token.span.start);
+                end = token.span.end;
+                owned[token.span.range()].fill(true);
+                let empty = matches!(token.kind, TokenKind::BlockEnd | TokenKind::StreamEnd);
+                assert_eq!(empty, token.span.is_empty(), "{name}: {token:?}");
+            }
+            for comment in &scanner.comments {
+                assert!(comment.of(text).starts_with('#'), "{name}: {comment:?}");
+                owned[comment.range()].fill(true);
+            }
+            if stop == Stop::Stream {
+                break;
+            }
+        }
+        for (at, c) in text.char_indices().filter(|(at, _)| !owned[*at]) {
+            assert!(
+                matches!(c, ' ' | '\t' | '\n' | '\r' | '\u{feff}'),
+                "{name}: {c:?} at {at} belongs to nothing"
+            );
+        }
+    }
+
+    #[test]
+    fn every_byte_belongs_to_a_token() {
+        let folder = lanai_testkit::workspace_root().join("tests/oracle/fixtures");
+        let mut count = 0;
+        for entry in std::fs::read_dir(folder).expect("the fixtures are there") {
+            let path = entry.expect("the folder is readable").path();
+            if let Ok(text) = String::from_utf8(std::fs::read(&path).expect("fixtures are readable")) {
+                check_tiling(&path.display().to_string(), &text);
+                count += 1;
+            }
+        }
+        assert!(count >= 60, "there are at least sixty fixtures");
+        check_tiling("manifests", &lanai_testkit::manifests(3, 200));
+    }
+}

@@ -23,7 +23,7 @@ pub(crate) fn stream(documents: usize) -> Input {
 pub(crate) fn list(documents: usize) -> Input {
     let size = stream(documents).text.len();
     let manifests = lanai_testkit::manifests(2, documents);
-    let mut text = String::from("apiVersion: v1\nkind: List\nitems:\n");
+    let mut text = String::from("apiVersion: v1\nkind: List\nmetadata:\n  name: all\nitems:\n");
     for manifest in manifests.split("---\n") {
         if text.len() >= size {
             break;
@@ -64,7 +64,8 @@ fn edit_resource(mut resource: lanai_yaml::NodeMut<'_>) -> Result<(), edit::Erro
     if has_replicas {
         return resource.get_mut("spec")?.get_mut("replicas")?.set(7);
     }
-    let annotated = resource.read().get("metadata").and_then(|metadata| metadata.get("annotations")).is_some();
+    let annotated =
+        resource.read().get("metadata").and_then(|metadata| metadata.get("annotations")).is_some();
     let mut metadata = resource.reborrow().get_mut("metadata")?;
     if !annotated {
         metadata.insert("annotations", Content::mapping())?;
@@ -78,7 +79,8 @@ pub(crate) struct Scratch(PathBuf);
 impl Scratch {
     pub fn new(input: &Input) -> Result<Self, Box<dyn Error>> {
         let file = env::temp_dir().join(format!("lanai-bench-{}-{}.yaml", process::id(), input.name));
-        fs::write(&file, &input.text).map_err(|error| format!("cannot write \"{}\": {error}", file.display()))?;
+        fs::write(&file, &input.text)
+            .map_err(|error| format!("cannot write \"{}\": {error}", file.display()))?;
         Ok(Self(file))
     }
 

@@ -44,7 +44,12 @@ fn one(input: &Input, report: &mut Report) -> Result<(), Box<dyn Error>> {
         None => report.skipped("memory of kyaml", "there is no oracle"),
         Some(kyaml) => {
             report.memory(input.name, "kyaml: five times", kyaml.peak_kib);
-            report.ratio(input.name, "peak of kyaml / peak of lanai, five times", real(kyaml.peak_kib) / real(five), "");
+            report.ratio(
+                input.name,
+                "peak of kyaml / peak of lanai, five times",
+                real(kyaml.peak_kib) / real(five),
+                "",
+            );
         }
     }
     Ok(())
@@ -68,7 +73,10 @@ pub(crate) fn child(rounds: &str, file: &str) -> Result<(), Box<dyn Error>> {
         black_box(stream.to_string());
     }
     let Ok(status) = fs::read_to_string("/proc/self/status") else { return Ok(()) };
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).and_then(|rest| rest.split_whitespace().next());
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .and_then(|rest| rest.split_whitespace().next());
     println!("{}", peak.unwrap_or_default());
     Ok(())
 }

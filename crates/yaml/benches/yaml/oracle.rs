@@ -30,7 +30,8 @@ pub(crate) fn measure(file: &Path, between: Between) -> Result<Option<Measured>,
     args.push(file.as_os_str().to_owned());
     let output = run(&oracle, &args)?;
     let report: Value = serde_json::from_str(&output)?;
-    let number = |name: &str| report[name].as_f64().ok_or_else(|| format!("the oracle does not tell \"{name}\""));
+    let number =
+        |name: &str| report[name].as_f64().ok_or_else(|| format!("the oracle does not tell \"{name}\""));
     let peak = report["peak_rss_kib"].as_u64().ok_or("the oracle does not tell its peak")?;
     Ok(Some(Measured {
         read: number("read_mb_s")?,

@@ -33,7 +33,11 @@ fn one(input: &Input, effort: &Effort, report: &mut Report) -> Result<(), Box<dy
     report.timed(name, "copy: into a new String", size, clone);
     let copy = copy_into_buffer(input, effort);
     report.timed(name, "copy: into a buffer that is there", size, copy);
-    let events = best(effort.rounds.min(5), || (), |()| Parser::new_from_str(&input.text).filter(Result::is_ok).count());
+    let events = best(
+        effort.rounds.min(5),
+        || (),
+        |()| Parser::new_from_str(&input.text).filter(Result::is_ok).count(),
+    );
     report.timed(name, "granit-parser: events only", size, events);
 
     let read = read(input, effort, report);
@@ -64,13 +68,17 @@ fn copy_into_buffer(input: &Input, effort: &Effort) -> Duration {
 fn write_into_buffer(stream: &Stream, size: usize, effort: &Effort) -> Result<Duration, Box<dyn Error>> {
     let mut buffer = Vec::with_capacity(size);
     let mut outcome = Ok(());
-    let time = best(effort.rounds, || (), |()| {
-        let buffer = std::hint::black_box(&mut buffer);
-        buffer.clear();
-        if let Err(error) = write!(buffer, "{stream}") {
-            outcome = Err(error);
-        }
-    });
+    let time = best(
+        effort.rounds,
+        || (),
+        |()| {
+            let buffer = std::hint::black_box(&mut buffer);
+            buffer.clear();
+            if let Err(error) = write!(buffer, "{stream}") {
+                outcome = Err(error);
+            }
+        },
+    );
     outcome?;
     Ok(time)
 }
@@ -100,7 +108,8 @@ fn edits(input: &Input, effort: &Effort, report: &mut Report) -> Result<Duration
     let edit_all = |mut stream: Stream| -> Result<Stream, lanai_yaml::edit::Error> {
         if let [list] = stream.documents_mut() {
             let len = list.root().get("items").map_or(0, lanai_yaml::NodeRef::len);
-            (0..EDITS.min(len)).try_for_each(|number| input::edit_item(list, number * len / EDITS.min(len)))?;
+            (0..EDITS.min(len))
+                .try_for_each(|number| input::edit_item(list, number * len / EDITS.min(len)))?;
         } else {
             stream.documents_mut().iter_mut().try_for_each(input::edit_one)?;
         }
@@ -112,7 +121,9 @@ fn edits(input: &Input, effort: &Effort, report: &mut Report) -> Result<Duration
     let edited = edit_all(fresh()?)?;
     let write = best(effort.rounds, || (), |()| edited.to_string());
     report.timed(name, &format!("lanai: write after {what}"), size, write);
-    let both = best(effort.rounds, fresh, |stream| stream.map(|stream| edit_all(stream).map(|edited| edited.to_string())));
+    let both = best(effort.rounds, fresh, |stream| {
+        stream.map(|stream| edit_all(stream).map(|edited| edited.to_string()))
+    });
     report.timed(name, &format!("lanai: {what} and write"), size, both);
     Ok(write)
 }
@@ -138,7 +149,12 @@ fn beside_kyaml(input: &Input, ours: &Ours, report: &mut Report) -> Result<(), B
     report.told(name, "kyaml: write", size, plain.write);
     report.told(name, "kyaml: write after an edit per document", size, edited.write);
     report.ratio(name, "read: lanai / kyaml", speed(size, ours.read) / read, "target: 2, aim: 5");
-    report.ratio(name, "write after edits: lanai / kyaml", speed(size, ours.write) / edited.write, "target: 10");
+    report.ratio(
+        name,
+        "write after edits: lanai / kyaml",
+        speed(size, ours.write) / edited.write,
+        "target: 10",
+    );
     report.ratio(name, "reference format: lanai / kyaml's write", speed(size, ours.format) / plain.write, "");
     Ok(())
 }

@@ -146,6 +146,18 @@ fn entries_are_added_behind_their_neighbours() {
 }
 
 #[test]
+fn strings_are_quoted_like_their_neighbours() {
+    let push = |value: &'static str| {
+        move |root: &mut NodeMut<'_>| root.reborrow().get_mut("l").unwrap().push(value).unwrap()
+    };
+    check("l: [\"a\", \"b\"]\n", push("c"), "l: [\"a\", \"b\", \"c\"]\n");
+    check("l:\n- 'a'\n- 'b'\n", push("c"), "l:\n- 'a'\n- 'b'\n- 'c'\n");
+    check("l:\n- 'a'\n- b\n", push("c"), "l:\n- 'a'\n- b\n- c\n");
+    check("a: \"true\"\nb: \"8080\"\n", set(&["c"], "x"), "a: \"true\"\nb: \"8080\"\nc: x\n");
+    check("a: \"x\"\nn: 5\n", set(&["c"], "z"), "a: \"x\"\nn: 5\nc: \"z\"\n");
+}
+
+#[test]
 fn removal_takes_the_entry_and_its_comments() {
     let remove = |key: &'static str| move |root: &mut NodeMut<'_>| assert!(root.remove(key).unwrap());
     check("a: 1\nb: 2 # two\nc: 3\n", remove("b"), "a: 1\nc: 3\n");
