@@ -113,14 +113,15 @@ impl Content {
         let mut habit = None;
         for other in others.take(NEIGHBOURS).filter(|other| other.kind() == Kind::Scalar && is_string(*other))
         {
-            match (other.style(), habit) {
-                (style @ (Style::SingleQuoted | Style::DoubleQuoted), _) if needs_quotes(&other.value()) => {
-                    _ = style
-                }
-                (style @ (Style::SingleQuoted | Style::DoubleQuoted), None) => habit = Some(style),
-                (style, Some(habit)) if style == habit => {}
-                _ => return Style::Plain,
+            let style = other.style();
+            let quoted = matches!(style, Style::SingleQuoted | Style::DoubleQuoted);
+            if quoted && needs_quotes(&other.value()) {
+                continue;
             }
+            if !quoted || habit.is_some_and(|habit| habit != style) {
+                return Style::Plain;
+            }
+            habit = Some(style);
         }
         habit.unwrap_or(Style::Plain)
     }

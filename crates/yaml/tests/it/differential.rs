@@ -15,7 +15,7 @@ fn granit(text: &str) -> Option<Vec<String>> {
             Event::Alias(..) => lines.push("alias".to_owned()),
             // An empty value is reported as `~`; a literal at the end of a text without a line break gets one.
             Event::Scalar(value, ScalarStyle::Plain, ..) if value == "~" => {
-                lines.push("scalar \"\"".to_owned())
+                lines.push("scalar \"\"".to_owned());
             }
             Event::Scalar(value, ..) => lines.push(format!("scalar {:?}", value.trim_end_matches('\n'))),
             _ => {}
@@ -38,7 +38,7 @@ fn walk(node: NodeRef<'_>, lines: &mut Vec<String>) {
     match node.kind() {
         Kind::Alias => lines.push("alias".to_owned()),
         Kind::Scalar if node.value() == "~" && node.style() == Style::Plain => {
-            lines.push("scalar \"\"".to_owned())
+            lines.push("scalar \"\"".to_owned());
         }
         Kind::Scalar => lines.push(format!("scalar {:?}", node.value().trim_end_matches('\n'))),
         Kind::Sequence => {

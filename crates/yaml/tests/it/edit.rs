@@ -260,7 +260,7 @@ fn aliases_are_expanded_where_something_below_is_written() {
     assert_eq!(document.notes().len(), 1, "{:?}", document.notes());
     let merged = "base: &b\n  m: {x: 1}\none:\n  <<: *b\n  z: 1\n";
     let edit = |root: &mut NodeMut<'_>| {
-        root.reborrow().get_mut("one").unwrap().get_mut("m").unwrap().insert("x", 2).unwrap()
+        root.reborrow().get_mut("one").unwrap().get_mut("m").unwrap().insert("x", 2).unwrap();
     };
     check(merged, edit, "base: &b\n  m: {x: 1}\none:\n  <<: *b\n  z: 1\n  m: {x: 2}\n");
 }
@@ -272,7 +272,7 @@ fn comments_are_set_and_removed() {
     };
     let value = |text: &'static str| {
         move |root: &mut NodeMut<'_>| {
-            root.reborrow().get_mut("b").unwrap().set_comment(CommentPlace::Line, text).unwrap()
+            root.reborrow().get_mut("b").unwrap().set_comment(CommentPlace::Line, text).unwrap();
         }
     };
     check("a: 1\nb: 2\n", key(CommentPlace::Head, "# x\n# y"), "a: 1\n# x\n# y\nb: 2\n");

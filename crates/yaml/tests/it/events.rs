@@ -15,13 +15,9 @@ pub fn of_stream(stream: &Stream) -> String {
 }
 
 fn of_node(node: NodeRef<'_>, lines: &mut Vec<String>) {
-    let mut properties = String::new();
-    if let Some(anchor) = node.anchor() {
-        properties.push_str(&format!(" &{anchor}"));
-    }
-    if let Some(tag) = node.full_tag() {
-        properties.push_str(&format!(" <{tag}>"));
-    }
+    let anchor = node.anchor().map_or(String::new(), |anchor| format!(" &{anchor}"));
+    let tag = node.full_tag().map_or(String::new(), |tag| format!(" <{tag}>"));
+    let properties = anchor + &tag;
     match node.kind() {
         Kind::Alias => lines.push(format!("=ALI *{}", node.value())),
         Kind::Scalar => {

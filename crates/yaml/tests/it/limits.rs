@@ -26,7 +26,7 @@ fn limits_hold_exactly() {
     check("a\n---\nb\n---\nc\n", "max_documents", 3, |limits, value| limits.max_documents = value);
     // Six nodes are written; the first alias stands for three more, the second for three.
     check("- &a [1, 2]\n- *a\n- *a\n", "max_expanded_nodes", 12, |limits, value| {
-        limits.max_expanded_nodes = value
+        limits.max_expanded_nodes = value;
     });
 }
 
@@ -35,7 +35,7 @@ fn aliases_cannot_be_multiplied_past_the_limit() {
     let mut laughs = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
     for level in 1..20 {
         let uses = vec![format!("*a{}", level - 1); 10].join(", ");
-        laughs.push_str(&format!("a{level}: &a{level} [{uses}]\n"));
+        laughs += &format!("a{level}: &a{level} [{uses}]\n");
     }
     let error = Stream::parse(laughs).expect_err("a billion laughs");
     assert!(matches!(error.cause, Cause::Limit { name: "max_expanded_nodes", .. }), "{error}");

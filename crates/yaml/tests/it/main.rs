@@ -1,4 +1,5 @@
 //! The integration tests of the YAML crate.
+#![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests fail tests")]
 
 mod differential;
 mod edit;

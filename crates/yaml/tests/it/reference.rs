@@ -171,7 +171,7 @@ fn a_thousand_levels_do_not_overflow_the_stack() {
     let deep = || {
         let limits = YamlLimits { max_depth: 1_000, ..YamlLimits::default() };
         let flow = format!("{}{}\n", "[".repeat(1_000), "]".repeat(1_000));
-        let block: String = (0..999).map(|level| format!("{}a:\n", " ".repeat(level))).collect();
+        let block = (0..999).map(|level| format!("{}a:\n", " ".repeat(level))).collect::<Vec<_>>().concat();
         for text in [flow, format!("{block}{}b: 1\n", " ".repeat(999))] {
             let stream = Stream::parse_within(&*text, &limits).unwrap();
             let written = format_stream(&stream);
