@@ -50,3 +50,42 @@ fn paint(line: &dyn Display, style: Style, colour: Colour) -> String {
         Colour::Ansi | Colour::Plain => format!("{line}\n"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(before: &str, after: &str, expected: &str) {
+        assert_eq!(unified("f", before, after, Colour::Plain), expected);
+    }
+
+    #[test]
+    fn what_is_equal_has_no_diff() {
+        check("a\n", "a\n", "");
+        check("", "", "");
+    }
+
+    #[test]
+    fn three_lines_stand_around_a_change() {
+        let before = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+        let after = before.replace('5', "five");
+        check(before, &after, "--- f\n+++ f\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n");
+    }
+
+    #[test]
+    fn a_missing_line_break_at_the_end_is_shown() {
+        check("a", "a\n", "--- f\n+++ f\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n");
+    }
+
+    #[test]
+    fn line_ends_count() {
+        check("a\r\n", "a\n", "--- f\n+++ f\n@@ -1 +1 @@\n-a\r\n+a\n");
+    }
+
+    #[test]
+    fn many_lines_that_all_change_take_no_time() {
+        let lines = |word: &str| (0..100_000).map(|n| format!("{word} {n}\n")).collect::<Vec<_>>().concat();
+        let diff = unified("f", &lines("a"), &lines("b"), Colour::Plain);
+        assert_eq!(diff.lines().count(), 3 + 200_000);
+    }
+}

@@ -7,10 +7,11 @@ mod by_path;
 
 use std::sync::Arc;
 
-use crate::content::{Content, TooLarge};
+use crate::content::{Content, Scalar, TooLarge};
 use crate::document::Document;
 use crate::extent::Extents;
 use crate::node::NodeRef;
+use crate::scalar::Resolved;
 use crate::syntax::token::Span;
 use crate::tree::{Comment, Cut, Kind, Link, NOWHERE, NodeId, Note, Properties, State, Style, Tree};
 
@@ -170,33 +171,39 @@ impl<'a> NodeMut<'a> {
     /// [`Error::TooLarge`].
     pub fn set(&mut self, content: impl Into<Content>) -> Result<(), Error> {
         let content = content.into();
-        let id = self.id;
-        let old = self.document.tree.node(id).clone();
-        if old.kind == Kind::Scalar
-            && let Some(scalar) = content.scalar()
-        {
-            let keeps_tag =
-                self.read().tag().is_none_or(|tag| scalar.string && tag == "!!str" || !tag.starts_with("!!"));
-            let same = old.state != State::New && self.read().value() == scalar.text;
-            let same_kind = (self.read().resolved() == crate::scalar::Resolved::Str) == scalar.string;
-            if same && same_kind && keeps_tag && scalar.style == Style::Plain {
-                return Ok(());
-            }
-            if keeps_tag {
-                let (text, string, style) = (scalar.text.into_owned(), scalar.string, scalar.style);
-                let tree = self.tree();
-                let text = tree.add_text(&text);
-                let node = tree.node_mut(id);
-                node.text = text;
-                node.string = string;
-                if style != Style::Plain || !string && old.style != Style::Plain {
-                    node.style = style;
-                }
-                tree.touch(id);
-                return Ok(());
-            }
+        let Some(scalar) = content.scalar().filter(|scalar| self.keeps_properties(scalar)) else {
+            return self.replace(&content);
+        };
+        self.set_text(&scalar);
+        match content.node().and_then(NodeRef::line_comment) {
+            Some(comment) => self.set_comment(CommentPlace::Line, &comment),
+            None => Ok(()),
         }
-        self.replace(&content)
+    }
+
+    /// Whether the node is a scalar whose tag, if it has one, fits the new text as well.
+    fn keeps_properties(&self, scalar: &Scalar<'_>) -> bool {
+        let fits = |tag: &str| scalar.string && tag == "!!str" || !tag.starts_with("!!");
+        self.read().kind() == Kind::Scalar && self.read().tag().is_none_or(fits)
+    }
+
+    /// Replaces the text of a scalar.
+    fn set_text(&mut self, scalar: &Scalar<'_>) {
+        let node = self.read();
+        let is_string = node.resolved() == Resolved::Str;
+        if node.value() == scalar.text && is_string == scalar.string && scalar.style == Style::Plain {
+            return;
+        }
+        let plain = node.style() == Style::Plain;
+        let id = self.id;
+        let tree = self.tree();
+        let text = tree.add_text(&scalar.text);
+        let node = tree.node_mut(id);
+        (node.text, node.string) = (text, scalar.string);
+        if scalar.style != Style::Plain || !scalar.string && !plain {
+            node.style = scalar.style;
+        }
+        tree.touch(id);
     }
 
     /// Replaces kind, content and tag of the node in its place.
@@ -436,8 +443,7 @@ impl<'a> NodeMut<'a> {
             self.tree().node_mut(id).style = style;
             return Ok(());
         }
-        let (text, string) =
-            (self.read().value().into_owned(), self.read().resolved() == crate::scalar::Resolved::Str);
+        let (text, string) = (self.read().value().into_owned(), self.read().resolved() == Resolved::Str);
         let id = self.id;
         let tree = self.tree();
         let text = tree.add_text(&text);

@@ -260,7 +260,9 @@ impl fmt::Display for NotFound {
                 write_names(has, f)
             }
             (Why::NoMatch(has), Some(Segment::Match { key, value })) => {
-                write!(f, "a list without an item whose {key} is {}", Quoted(value))?;
+                f.write_str("a list without an item whose ")?;
+                write_word(key, f)?;
+                write!(f, " is {}", Quoted(value))?;
                 write_names(has, f)
             }
             (Why::NoItem(length), Some(segment)) => {

@@ -1,6 +1,5 @@
 //! `lanai yaml get`: prints a value.
 
-use lanai_types::quote::Quoted;
 use lanai_yaml::{Document, Kind, NodeRef};
 
 use super::select::{Purpose, choose};
@@ -13,10 +12,10 @@ pub(super) fn run(get: &Get, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let stream = read_yaml(&get.file, io)?;
     let at = choose(&stream, get.document.as_ref(), &get.path, Purpose::Read, &get.file)?;
     let document = &stream.documents()[at];
-    let node = document.root().find(&get.path).map_err(|missing| {
-        let path = Quoted(&get.path.to_string()).to_string();
-        Failure::new(format!("{} has no {path}: {missing}", get.file))
-    })?;
+    let node = document
+        .root()
+        .find(&get.path)
+        .map_err(|missing| Failure::new(format!("{} has no {}: {missing}", get.file, get.path)))?;
     let whole = if get.path.is_root() { Some(document) } else { None };
     let text = show(node, whole, get.output).map_err(|why| Failure::new(format!("{}: {why}", get.file)))?;
     io.print(&text)?;

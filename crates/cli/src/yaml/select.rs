@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use lanai_types::quote::Quoted;
 use lanai_yaml::path::Segment;
 use lanai_yaml::{Document, NodeRef, Path, Stream};
 
@@ -104,8 +103,7 @@ fn lone(stream: &Stream, path: &Path, purpose: Purpose, source: &Source) -> Resu
         [] if stream.documents().is_empty() => Err(Failure::new(format!("{source} holds no document"))),
         [] => Ok(0),
         several => {
-            let path = path.to_string();
-            let (path, there) = (Quoted(&path), list(stream, several));
+            let there = list(stream, several);
             let hint = match purpose {
                 Purpose::Read => "look into one of them with --document and its number",
                 Purpose::Write => "choose the one to add it to with --document and its number",

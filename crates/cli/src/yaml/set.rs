@@ -1,6 +1,5 @@
 //! `lanai yaml set`: changes, adds or deletes one value.
 
-use lanai_types::quote::Quoted;
 use lanai_yaml::path::Segment;
 use lanai_yaml::{Content, Document, Path, Stream};
 
@@ -15,10 +14,8 @@ pub(super) fn run(set: &Set, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let edit = Edit::of(set)?;
     let mut stream = read_yaml(&set.file, io)?;
     let before = stream.to_string();
-    let refused = |why: String| {
-        let path = Quoted(&set.path.to_string()).to_string();
-        Failure::new(format!("{}: cannot {} {path}: {why}", set.file, edit.verb()))
-    };
+    let refused =
+        |why: String| Failure::new(format!("{}: cannot {} {}: {why}", set.file, edit.verb(), set.path));
     let (after, notes) = if stream.documents().is_empty() && set.document.is_none() {
         let mut document = Document::parse(before.as_str()).map_err(|error| refused(error.to_string()))?;
         edit.apply(&mut document, &set.path).map_err(refused)?;
@@ -97,8 +94,10 @@ fn written(path: &Path) -> Path {
 /// Reads VALUE as YAML.
 fn parse(value: &str) -> Result<Content, Failure> {
     let hint = "--string takes VALUE as text, whatever it looks like";
-    let document = Document::parse(value)
-        .map_err(|error| Failure::new(format!("VALUE is no YAML: {error:#}")).hint(hint))?;
+    let document = Document::parse(value).map_err(|error| {
+        let failure = Failure::new(format!("VALUE is no YAML: {error:#}"));
+        if error.hint.is_some() { failure } else { failure.hint(hint) }
+    })?;
     if document.is_empty() {
         let why = if value.trim().is_empty() { "VALUE is empty" } else { "VALUE is only a comment" };
         return Err(Failure::new(format!("{why}: write null for no value")).hint(hint));

@@ -6,6 +6,7 @@ mod edit;
 mod events;
 mod limits;
 mod oracle;
+mod properties;
 mod reference;
 mod serde;
 mod suite;

@@ -30,7 +30,9 @@ pub fn judge(text: &str) -> Result<Judged, String> {
                 comments.push(format!("#{}", text.trim_end()));
                 continue;
             }
-            Event::Scalar(text, style, ..) => Shape::Scalar { text: text.into_owned(), plain: style == ScalarStyle::Plain },
+            Event::Scalar(text, style, ..) => {
+                Shape::Scalar { text: text.into_owned(), plain: style == ScalarStyle::Plain }
+            }
             Event::Alias(_) => Shape::Alias,
             Event::SequenceStart(..) => {
                 open.push(Shape::Sequence(Vec::new()));

@@ -74,9 +74,9 @@ impl Node {
         let value = match node.kind() {
             Kind::Alias => Value::Alias(node.value().into_owned()),
             Kind::Sequence => Value::Sequence(node.items().map(Self::read).collect()),
-            Kind::Mapping => {
-                Value::Mapping(node.entries().map(|(key, value)| (Self::read(key), Self::read(value))).collect())
-            }
+            Kind::Mapping => Value::Mapping(
+                node.entries().map(|(key, value)| (Self::read(key), Self::read(value))).collect(),
+            ),
             Kind::Scalar => {
                 let means = match node.resolved() {
                     Resolved::Null => Means::Null,
@@ -126,7 +126,9 @@ impl Node {
             !matches!(&node.value, Value::Alias(name) if !seen.contains(&name.as_str()))
         });
         let circles = all.iter().filter(|node| node.anchor.is_some()).any(|node| {
-            node.all().iter().any(|below| matches!(&below.value, Value::Alias(name) if Some(name) == node.anchor.as_ref()))
+            node.all()
+                .iter()
+                .any(|below| matches!(&below.value, Value::Alias(name) if Some(name) == node.anchor.as_ref()))
         });
         unique && behind && !circles
     }
@@ -136,9 +138,9 @@ impl Node {
         Node::of(match &self.value {
             Value::Scalar { text, means } => Value::Scalar { text: text.clone(), means: *means },
             Value::Sequence(items) => Value::Sequence(items.iter().map(|item| item.expanded(root)).collect()),
-            Value::Mapping(pairs) => {
-                Value::Mapping(pairs.iter().map(|(key, value)| (key.expanded(root), value.expanded(root))).collect())
-            }
+            Value::Mapping(pairs) => Value::Mapping(
+                pairs.iter().map(|(key, value)| (key.expanded(root), value.expanded(root))).collect(),
+            ),
             Value::Alias(name) => return root.anchored(name).expect("aliases have anchors").expanded(root),
         })
     }
@@ -225,7 +227,8 @@ impl Node {
             (Value::Scalar { text, .. }, Shape::Scalar { text: theirs, .. }) => text == theirs,
             (Value::Sequence(_), Shape::Sequence(theirs)) | (Value::Mapping(_), Shape::Mapping(theirs)) => {
                 let ours = self.children();
-                ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(ours, theirs)| ours.agrees(theirs))
+                ours.len() == theirs.len()
+                    && ours.iter().zip(theirs).all(|(ours, theirs)| ours.agrees(theirs))
             }
             _ => false,
         }

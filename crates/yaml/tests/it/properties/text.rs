@@ -7,17 +7,67 @@ const DEPTH: usize = 4;
 
 /// Plain scalars that are fine everywhere, in flow collections and as keys.
 const PLAIN: &[&str] = &[
-    "x", "web", "1", "true", "null", "~", "0x1f", "1.5", ".inf", "2001-12-14", "yes", "012", "1_000", "a b", "nginx:1.25", "http://h/p?q=1",
-    "a#b", "-x", "é", "日本", "it's", "a\"b", "<none>", "12e03", "NO", "x-1/y.z", "$(VAR)", "=", "a\\b", "%x", "😀",
+    "x",
+    "web",
+    "1",
+    "true",
+    "null",
+    "~",
+    "0x1f",
+    "1.5",
+    ".inf",
+    "2001-12-14",
+    "yes",
+    "012",
+    "1_000",
+    "a b",
+    "nginx:1.25",
+    "http://h/p?q=1",
+    "a#b",
+    "-x",
+    "é",
+    "日本",
+    "it's",
+    "a\"b",
+    "<none>",
+    "12e03",
+    "NO",
+    "x-1/y.z",
+    "$(VAR)",
+    "=",
+    "a\\b",
+    "%x",
+    "😀",
 ];
 
-const SINGLE: &[&str] = &["'x'", "''", "'it''s'", "'a: b'", "'# no'", "'yes'", "' lead'", "'[a, b]'", "'\\n'", "'日'"];
+const SINGLE: &[&str] =
+    &["'x'", "''", "'it''s'", "'a: b'", "'# no'", "'yes'", "' lead'", "'[a, b]'", "'\\n'", "'日'"];
 
 const DOUBLE: &[&str] = &[
-    "\"x\"", "\"\"", "\"a\\nb\"", "\"\\t\\u00e9\\x41\"", "\"say \\\"hi\\\"\"", "\"a: b # c\"", "\"012\"", "\"\\U0001F600\"", "\"\\\\\"", "\"\\0\"",
+    "\"x\"",
+    "\"\"",
+    "\"a\\nb\"",
+    "\"\\t\\u00e9\\x41\"",
+    "\"say \\\"hi\\\"\"",
+    "\"a: b # c\"",
+    "\"012\"",
+    "\"\\U0001F600\"",
+    "\"\\\\\"",
+    "\"\\0\"",
 ];
 
-const LINES: &[&str] = &["text", "more words here", "- looks: like", "# no comment", "key: value", "é", "\"quoted\"", "", "  deeper", "trailing "];
+const LINES: &[&str] = &[
+    "text",
+    "more words here",
+    "- looks: like",
+    "# no comment",
+    "key: value",
+    "é",
+    "\"quoted\"",
+    "",
+    "  deeper",
+    "trailing ",
+];
 
 /// What a value stands behind.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -73,7 +123,15 @@ pub fn document(choices: &mut Choices<'_>, parts: Parts) -> String {
 
 impl<'c, 'b> Text<'c, 'b> {
     fn new(choices: &'c mut Choices<'b>, parts: Parts) -> Self {
-        Self { choices, out: String::new(), parts, count: 0, anchors: Vec::new(), behind_block: false, left: 40 }
+        Self {
+            choices,
+            out: String::new(),
+            parts,
+            count: 0,
+            anchors: Vec::new(),
+            behind_block: false,
+            left: 40,
+        }
     }
 
     fn finish(self) -> String {
@@ -195,7 +253,8 @@ impl<'c, 'b> Text<'c, 'b> {
             self.behind_block = false;
             self.left = self.left.saturating_sub(1);
             if self.parts == Parts::All && at > 0 && self.choices.once_in(12) {
-                let maps: Vec<String> = self.anchors.iter().filter(|(_, map)| *map).map(|(name, _)| name.clone()).collect();
+                let maps: Vec<String> =
+                    self.anchors.iter().filter(|(_, map)| *map).map(|(name, _)| name.clone()).collect();
                 if let Some(name) = maps.last() {
                     self.out.push_str(&format!("<<: *{name}"));
                     self.line_end();
@@ -308,7 +367,14 @@ impl<'c, 'b> Text<'c, 'b> {
         format!("&{name} ")
     }
 
-    fn nested(&mut self, column: usize, behind: Behind, depth: usize, properties: &str, write: fn(&mut Self, usize, usize)) {
+    fn nested(
+        &mut self,
+        column: usize,
+        behind: Behind,
+        depth: usize,
+        properties: &str,
+        write: fn(&mut Self, usize, usize),
+    ) {
         let is_mapping = write as usize == Self::mapping as fn(&mut Self, usize, usize) as usize;
         if behind == Behind::Dash && properties.is_empty() && !self.choices.once_in(5) {
             let gap = 1 + if self.choices.once_in(4) { self.choices.below(4) } else { 0 };

@@ -1,0 +1,204 @@
+//! What the properties and the fuzz targets check. Each body takes bytes and panics when a promise is broken.
+
+use lanai_types::YamlLimits;
+use lanai_yaml::{Document, NodeRef, SequenceIndent, Stream};
+
+use super::choices::Choices;
+use super::edits::{Op, walk};
+use super::judge::judge;
+use super::locality::Place;
+use super::model::Node;
+use super::text;
+
+/// Any bytes: parsing ends with a stream or an error; a stream is written as it was read, and can be looked at.
+pub fn yaml_parse(bytes: &[u8]) {
+    let stream = match Stream::parse_bytes(bytes, &YamlLimits::default()) {
+        Ok(stream) => stream,
+        Err(error) => {
+            assert!(!format!("{error:#}").is_empty());
+            return;
+        }
+    };
+    assert_eq!(
+        stream.to_string().as_bytes(),
+        bytes,
+        "a stream that was not edited is written as it was read"
+    );
+    let mut sources = String::new();
+    for document in stream.documents() {
+        sources.push_str(document.source());
+        look(document);
+    }
+    assert!(stream.to_string().starts_with(&sources), "documents follow each other without gaps");
+    lanai_yaml::format_stream(&stream);
+}
+
+/// Calls everything that can be asked of a document.
+fn look(document: &Document) {
+    let mut text = [document.head_comment(), document.preface(), document.foot_comment()].concat_all();
+    document.duplicate_keys();
+    let source_len = document.source().len();
+    let mut work = vec![document.root()];
+    while let Some(node) = work.pop() {
+        text.push_str(&node.value());
+        text.push_str(&[node.head_comment(), node.line_comment(), node.foot_comment()].concat_all());
+        text.extend(node.full_tag());
+        text.extend(node.anchor());
+        let range = node.source_range().expect("what was read has a place");
+        assert!(range.start <= range.end && range.len() <= source_len);
+        assert_eq!(node.position().offset, range.start);
+        assert_eq!(node.len() == 0, node.is_empty());
+        _ = (
+            node.resolved(),
+            node.as_str(),
+            node.is_null(),
+            node.target().kind(),
+            node.get("x").is_some(),
+            node.merged().len(),
+        );
+        if node.kind() != lanai_yaml::Kind::Alias {
+            work.extend(children(node));
+        }
+    }
+    for indent in [SequenceIndent::Compact, SequenceIndent::Wide] {
+        lanai_yaml::encode_document(document, indent);
+    }
+}
+
+fn children(node: NodeRef<'_>) -> Vec<NodeRef<'_>> {
+    node.items().chain(node.entries().flat_map(|(key, value)| [key, value])).collect()
+}
+
+trait ConcatAll {
+    fn concat_all(&self) -> String;
+}
+
+impl ConcatAll for [Option<String>; 3] {
+    fn concat_all(&self) -> String {
+        self.iter().flatten().map(String::as_str).collect()
+    }
+}
+
+/// A text, a byte 0xff, and bytes that decide about edits; or 0xfe, and bytes that decide about the text, too.
+pub fn yaml_edit(bytes: &[u8]) {
+    let at = bytes.iter().rposition(|byte| *byte == 0xff).unwrap_or(bytes.len());
+    let (source, edits) = (&bytes[..at], bytes.get(at + 1..).unwrap_or(&[]));
+    match source.split_first() {
+        Some((0xfe, choices)) => edit_text(&text::stream(&mut Choices::new(choices)), edits, 6),
+        _ => {
+            if let Ok(text) = std::str::from_utf8(source) {
+                edit_text(text, edits, 6);
+            }
+        }
+    }
+}
+
+/// What is known before the edits, to compare with.
+struct Before {
+    text: String,
+    comments: Vec<String>,
+    models: Vec<Node>,
+}
+
+impl Before {
+    /// Nothing, where the judge reads the text otherwise than we do: then it is no judge of what becomes of it.
+    fn of(text: &str, stream: &Stream) -> Option<Self> {
+        let judged = judge(text).ok()?;
+        let models: Vec<Node> =
+            stream.documents().iter().map(|document| Node::read(document.root())).collect();
+        let agreed = models.len() == judged.documents.len()
+            && models.iter().zip(&judged.documents).all(|(model, shape)| model.agrees(shape));
+        agreed.then(|| Self { text: text.into(), comments: judged.comments, models })
+    }
+}
+
+/// Does up to `most` edits to one document of a text, to its model as well, and compares.
+pub fn edit_text(text: &str, edits: &[u8], most: usize) {
+    let Ok(mut stream) = Stream::parse(text) else { return };
+    let Some(before) = Before::of(text, &stream) else { return };
+    let choices = &mut Choices::new(edits);
+    let at = choices.below(stream.documents().len());
+    let start: usize = stream.documents().iter().take(at).map(|document| document.source().len()).sum();
+    let (Some(document), Some(model)) = (stream.documents_mut().get_mut(at), before.models.get(at)) else {
+        return;
+    };
+    let mut model = model.clone();
+    let mut told = String::new();
+    let (mut lost, mut copied) = (Vec::new(), false);
+    let mut done = 0;
+    while done < most && !choices.is_used_up() {
+        if !model.has_simple_anchors() || model.expanded_len(&model, 2_000) >= 2_000 {
+            return;
+        }
+        done += 1;
+        let op = Op::choose(choices, document, &model);
+        told.push_str(&format!("{op:?}\n"));
+        let notes = document.notes().len();
+        let Ok(node) = walk(document, &op.path) else { panic!("the path was there\n{told}{text}") };
+        lost.extend(op.edit.loses(node.read()));
+        drop(node);
+        let walked = document.to_string();
+        let unedited = document.clone();
+        let (result, expected) = (op.apply(document), op.apply_to_model(&mut model));
+        assert_eq!(result.is_ok(), expected, "{result:?}\n{told}{text}");
+        if result.is_err() {
+            assert_eq!(document.to_string(), walked, "a refused edit changed something\n{told}{text}");
+        }
+        copied |= document.notes().len() > notes || op.edit.brings_comments();
+        copied |= format!("{:?}", op.edit).contains("Copy");
+        if done == 1 && document.notes().is_empty() {
+            let place = Place { text, document: &unedited, range: start..start + unedited.source().len() };
+            if let Some(bounds) = place.bounds(&op) {
+                place.check(&document.to_string(), &bounds, &told);
+            }
+        }
+    }
+    if !model.has_simple_anchors() {
+        return;
+    }
+    let mut models = before.models.clone();
+    models[at] = model;
+    check(&before, &stream, &models, &lost, copied, &told);
+}
+
+fn check(before: &Before, stream: &Stream, models: &[Node], lost: &[String], copied: bool, told: &str) {
+    let output = stream.to_string();
+    let context = || {
+        format!(
+            "\n--- edits\n{told}--- input\n{}\n--- output\n{output}\n---\ninput {:?}\noutput {output:?}",
+            before.text, before.text
+        )
+    };
+    let again = match Stream::parse(output.as_str()) {
+        Ok(again) => again,
+        Err(error) => panic!("the output is not YAML: {error:#}{}", context()),
+    };
+    assert_eq!(again.to_string(), output);
+    let judged = match judge(&output) {
+        Ok(judged) => judged,
+        Err(error) => panic!("the judge refuses the output: {error}{}", context()),
+    };
+    assert_eq!(again.documents().len(), models.len(), "the number of documents{}", context());
+    assert_eq!(judged.documents.len(), models.len(), "the number of documents, says the judge{}", context());
+    for ((document, model), shape) in again.documents().iter().zip(models).zip(&judged.documents) {
+        let read = Node::read(document.root());
+        assert!(read.agrees(shape), "the judge reads it otherwise: {shape:?}\n{read:?}{}", context());
+        assert!(read.has_simple_anchors(), "anchors{}", context());
+        assert_eq!(read.expanded(&read), model.expanded(model), "reads back otherwise{}", context());
+    }
+    let mut left = before.comments.clone();
+    for line in lost {
+        if let Some(at) = left.iter().position(|other| other == line) {
+            left.remove(at);
+        }
+    }
+    let mut after = judged.comments.clone();
+    for line in &left {
+        match after.iter().position(|other| other == line) {
+            Some(at) => _ = after.remove(at),
+            None => panic!("the comment {line:?} is lost{}", context()),
+        }
+    }
+    after.retain(|line| !lost.contains(line));
+    assert!(copied || after.is_empty(), "comments out of nowhere: {after:?}{}", context());
+}

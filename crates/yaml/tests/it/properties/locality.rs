@@ -1,0 +1,194 @@
+//! Which bytes a single edit may change.
+
+use std::ops::Range;
+
+use lanai_yaml::{Document, Kind, NodeRef, Style};
+
+use super::edits::{Edit, Op, find};
+use super::model::{Step, Value};
+
+/// A document that was not edited yet, and the text of the stream that it stands in.
+pub struct Place<'a> {
+    pub text: &'a str,
+    pub document: &'a Document,
+    /// The bytes of the document.
+    pub range: Range<usize>,
+}
+
+/// An entry of a collection: a key and its value, or an item twice.
+type Entry<'a> = (NodeRef<'a>, NodeRef<'a>);
+
+impl<'a> Place<'a> {
+    /// The bytes that the edit is about: from the end of what stands before the entry to the beginning of what stands
+    /// behind it. `None` where nothing is changed.
+    pub fn bounds(&self, op: &Op) -> Option<Range<usize>> {
+        let path = &op.path;
+        let node = find(self.document, path)?;
+        let index = |key: &str| {
+            node.entries()
+                .position(|(name, _)| name.target().kind() == Kind::Scalar && name.target().value() == key)
+        };
+        match &op.edit {
+            Edit::Insert(key, _, new) => match index(key) {
+                Some(at) => self.value(&[path, &[Step::Key(key.clone())][..]].concat(), node, at, &new.value),
+                None => self.gap(path, node, node.len()),
+            },
+            Edit::InsertAt(at, ..) => self.gap(path, node, (*at).min(node.len())),
+            Edit::Push(..) => self.gap(path, node, node.len()),
+            Edit::InsertItem(at, ..) => self.gap(path, node, *at),
+            Edit::Remove(key) | Edit::KeyComment(key, ..) => Some(self.entry(path, node, index(key)?)),
+            Edit::RemoveItem(at) => (*at < node.len()).then(|| self.entry(path, node, *at)),
+            Edit::Rename(key, _) => Some(range(entries(node)[index(key)?].0)),
+            Edit::Reorder(_) if node.is_empty() => None,
+            Edit::Reorder(_) => Some(self.before(path, node, 0)..self.behind(path, node, node.len() - 1)),
+            Edit::Set(_, new) => {
+                let Some((above, parent, at)) = self.parent(path) else { return Some(self.range.clone()) };
+                _ = above;
+                self.value(path, parent, at, &new.value)
+            }
+            Edit::SetStyle(_) | Edit::Comment(..) => Some(self.own(path)),
+        }
+    }
+
+    /// A value that is set: its own bytes when both are on one line, else all up to what follows.
+    fn value(&self, path: &[Step], parent: NodeRef<'a>, at: usize, new: &Value) -> Option<Range<usize>> {
+        let (key, old) = entries(parent)[at];
+        let text = &self.text[range(old)];
+        let on_line = old.kind() == Kind::Scalar && !text.is_empty() && !text.contains(['\n', '\r']);
+        let short =
+            matches!(new, Value::Scalar { text, .. } if !text.contains(['\n', '\r', '\u{85}', '\u{2028}']));
+        if on_line && short && old.tag().is_none() {
+            return Some(range(old));
+        }
+        let all = self.own(path);
+        let from = if parent.target().kind() == Kind::Mapping { range(key).end } else { all.start };
+        Some(from..all.end)
+    }
+
+    /// The bytes of an entry with what separates it from its neighbours.
+    fn entry(&self, path: &[Step], node: NodeRef<'a>, at: usize) -> Range<usize> {
+        self.before(path, node, at)..self.behind(path, node, at)
+    }
+
+    /// As [`Self::entry`], of the node that a path leads to.
+    fn own(&self, path: &[Step]) -> Range<usize> {
+        match self.parent(path) {
+            Some((above, parent, at)) => self.entry(above, parent, at),
+            None => self.range.clone(),
+        }
+    }
+
+    /// The bytes between two entries, where another one is added.
+    fn gap(&self, path: &[Step], node: NodeRef<'a>, at: usize) -> Option<Range<usize>> {
+        if node.target().kind() == Kind::Scalar {
+            return Some(self.own(path));
+        }
+        let to = if at < node.len() { self.lead(node, at) } else { self.end(path, node) };
+        (at <= node.len()).then(|| self.before(path, node, at)..to)
+    }
+
+    fn parent<'p>(&self, path: &'p [Step]) -> Option<(&'p [Step], NodeRef<'a>, usize)> {
+        let (last, above) = path.split_last()?;
+        let parent = find(self.document, above)?;
+        let at = match last {
+            Step::Index(at) => *at,
+            Step::Key(key) => {
+                let found = parent.own_entry(key)?.0;
+                entries(parent).iter().position(|(name, _)| name.source_range() == found.source_range())?
+            }
+        };
+        Some((above, parent, at))
+    }
+
+    /// Where the content before an entry ends.
+    fn before(&self, path: &[Step], node: NodeRef<'a>, at: usize) -> usize {
+        if at > 0 {
+            let (key, value) = entries(node)[at - 1];
+            return deep_end(key).max(deep_end(value));
+        }
+        if node.style() == Style::Flow && self.text[range(node)].starts_with(['[', '{']) {
+            return range(node).start + 1;
+        }
+        match self.parent(path) {
+            None => self.range.start,
+            Some((_, parent, at)) if parent.target().kind() == Kind::Mapping => {
+                deep_end(entries(parent)[at].0)
+            }
+            Some((above, parent, at)) => self.before(above, parent, at),
+        }
+    }
+
+    /// Where what stands behind an entry begins.
+    fn behind(&self, path: &[Step], node: NodeRef<'a>, at: usize) -> usize {
+        if at + 1 < node.len() { self.lead(node, at + 1) } else { self.end(path, node) }
+    }
+
+    /// Where what stands behind a collection begins, or its closing bracket.
+    fn end(&self, path: &[Step], node: NodeRef<'a>) -> usize {
+        if node.style() == Style::Flow && self.text[range(node)].starts_with(['[', '{']) {
+            return range(node).end - 1;
+        }
+        match self.parent(path) {
+            None => self.range.end,
+            Some((above, parent, at)) => self.behind(above, parent, at),
+        }
+    }
+
+    /// Where an entry begins that is not the first: its head comment, else the line or the place of its key or dash.
+    fn lead(&self, node: NodeRef<'a>, at: usize) -> usize {
+        let all = entries(node);
+        let start = range(all[at].0).start;
+        let from =
+            if at == 0 { start } else { deep_end(all[at - 1].0).max(deep_end(all[at - 1].1)).min(start) };
+        let gap = &self.text[from..start];
+        let mut lead = gap.rfind('\n').map_or(start, |line| from + line + 1);
+        let mut first = Some(all[at].0);
+        while let Some(node) = first {
+            let head = node.head_comment().and_then(|head| head.lines().next().map(str::to_owned));
+            if let Some(comment) = head.and_then(|head| gap.find(&head)) {
+                lead = lead.min(from + comment);
+            }
+            first = entries(node).first().map(|(key, _)| *key).filter(|_| node.kind() != Kind::Alias);
+        }
+        lead
+    }
+
+    /// Panics unless `output`, the document after the edit, differs in `bounds` only.
+    pub fn check(&self, output: &str, bounds: &Range<usize>, told: &str) {
+        let input = &self.text[self.range.clone()];
+        let (before, behind) =
+            (&self.text[self.range.start..bounds.start], &self.text[bounds.end..self.range.end]);
+        let kept = output.starts_with(before)
+            && output.ends_with(behind)
+            && output.len() >= before.len() + behind.len();
+        let may = &self.text[bounds.clone()];
+        assert!(
+            kept,
+            "more than {may:?} was changed\n--- edits\n{told}--- input\n{input}\n--- output\n{output}\n---\n{input:?}\n{output:?}"
+        );
+    }
+}
+
+fn range(node: NodeRef<'_>) -> Range<usize> {
+    node.source_range().expect("the document was not edited yet")
+}
+
+fn entries(node: NodeRef<'_>) -> Vec<Entry<'_>> {
+    match node.kind() {
+        Kind::Sequence => node.items().map(|item| (item, item)).collect(),
+        _ => node.entries().collect(),
+    }
+}
+
+/// Where a node and all below it ends.
+fn deep_end(node: NodeRef<'_>) -> usize {
+    let mut end = range(node).end;
+    let mut work = vec![node];
+    while let Some(node) = work.pop() {
+        end = end.max(range(node).end);
+        if node.kind() != Kind::Alias {
+            work.extend(entries(node).into_iter().flat_map(|(key, value)| [key, value]));
+        }
+    }
+    end
+}
