@@ -21,7 +21,16 @@ pub struct Content(Inner);
 #[derive(Clone, Debug)]
 enum Inner {
     Scalar { text: String, string: bool, style: Style },
-    Copy(Document, NodeId),
+    Copy { document: Document, id: NodeId, spelling: Spelling },
+}
+
+/// What becomes of plain text that is a string, but that some reader would take for something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spelling {
+    /// It is quoted.
+    Safe,
+    /// It stays as its author spelled it.
+    AsWritten,
 }
 
 /// Content that is too large once its aliases are expanded, or that contains itself.
@@ -58,13 +67,7 @@ impl Content {
     /// # Errors
     /// As [`Document::parse`].
     pub fn parse(text: &str) -> Result<Self, error::Error> {
-        let document = Document::parse(text)?;
-        let root = document.root();
-        if root.kind() == Kind::Scalar && root.tag().is_none() && document.tree.comments.is_empty() {
-            let (text, string) = (root.value().into_owned(), is_string(root));
-            return Ok(Self(Inner::Scalar { text, string, style: root.style() }));
-        }
-        Ok(Self::from(document))
+        Document::parse(text).map(Self::from)
     }
 
     fn other(text: impl Into<String>) -> Self {
@@ -74,14 +77,13 @@ impl Content {
     fn empty(kind: Kind) -> Self {
         let mut tree = Tree::bare(Span::default());
         tree.root = tree.add(kind, Style::Block);
-        let root = tree.root;
-        Self(Inner::Copy(Document::of_tree(tree), root))
+        Self::from(Document::of_tree(tree))
     }
 
     /// The node that is copied; `None` for a scalar that was given as a value.
     pub(crate) fn node(&self) -> Option<NodeRef<'_>> {
         match &self.0 {
-            Inner::Copy(document, id) => Some(NodeRef::new(document, *id)),
+            Inner::Copy { document, id, .. } => Some(NodeRef::new(document, *id)),
             Inner::Scalar { .. } => None,
         }
     }
@@ -91,12 +93,13 @@ impl Content {
     pub(crate) fn scalar(&self) -> Option<Scalar<'_>> {
         match &self.0 {
             Inner::Scalar { text, string, style } => {
-                Some(Scalar { text: text.into(), string: *string, style: *style })
+                Some(Scalar { text: text.into(), string: *string, style: *style, spelling: Spelling::Safe })
             }
-            Inner::Copy(..) => {
+            Inner::Copy { spelling, .. } => {
                 let node = self.node()?.target();
-                let plain = node.kind() == Kind::Scalar && node.tag().is_none();
-                plain.then(|| Scalar { text: node.value(), string: is_string(node), style: node.style() })
+                let (string, style, spelling) = (is_string(node), node.style(), *spelling);
+                let untagged = node.kind() == Kind::Scalar && node.tag().is_none();
+                untagged.then(|| Scalar { text: node.value(), string, style, spelling })
             }
         }
     }
@@ -136,7 +139,14 @@ impl Content {
                 (node.text, node.string) = (text, *string);
                 Ok(id)
             }
-            Inner::Copy(document, id) => copy(NodeRef::new(document, *id), tree),
+            Inner::Copy { document, id, spelling } => {
+                let node = NodeRef::new(document, *id);
+                let copied = copy(node, tree)?;
+                if *spelling == Spelling::Safe && self.scalar().is_some_and(|scalar| scalar.string) {
+                    tree.node_mut(copied).string = true;
+                }
+                Ok(copied)
+            }
         }
     }
 }
@@ -146,6 +156,7 @@ pub(crate) struct Scalar<'a> {
     pub text: Cow<'a, str>,
     pub string: bool,
     pub style: Style,
+    pub spelling: Spelling,
 }
 
 /// How many neighbours are asked how they are quoted.
@@ -193,7 +204,8 @@ fn copy_one(from: NodeRef<'_>, tree: &mut Tree) -> NodeId {
         let text = tree.add_text(&node.value());
         tree.node_mut(id).text = text;
         // Plain text stays as it is spelled, `yes` too.
-        tree.node_mut(id).string = node.style() != Style::Plain && node.tag().is_none();
+        let quoted = node.style() != Style::Plain && node.tag().is_none();
+        tree.node_mut(id).string = quoted || node.is_made_string();
     }
     if let Some(tag) = node.tag() {
         tree.set_properties(id, Properties { anchor: None, tag: Some(tag.into()), span: Span::default() });
@@ -249,13 +261,13 @@ impl From<f64> for Content {
 
 impl From<NodeRef<'_>> for Content {
     fn from(node: NodeRef<'_>) -> Self {
-        Self(Inner::Copy(node.document.clone(), node.id))
+        Self(Inner::Copy { document: node.document.clone(), id: node.id, spelling: Spelling::AsWritten })
     }
 }
 
 impl From<Document> for Content {
     fn from(document: Document) -> Self {
-        let root = document.tree.root;
-        Self(Inner::Copy(document, root))
+        let id = document.tree.root;
+        Self(Inner::Copy { document, id, spelling: Spelling::Safe })
     }
 }

@@ -7,7 +7,7 @@ mod by_path;
 
 use std::sync::Arc;
 
-use crate::content::{Content, Scalar, TooLarge};
+use crate::content::{Content, Scalar, Spelling, TooLarge};
 use crate::document::Document;
 use crate::extent::Extents;
 use crate::node::NodeRef;
@@ -199,10 +199,11 @@ impl<'a> NodeMut<'a> {
         let tree = self.tree();
         let text = tree.add_text(&scalar.text);
         let node = tree.node_mut(id);
-        (node.text, node.string) = (text, scalar.string);
         if scalar.style != Style::Plain || !scalar.string && !plain {
             node.style = scalar.style;
         }
+        let as_written = scalar.spelling == Spelling::AsWritten && node.style == Style::Plain;
+        (node.text, node.string) = (text, scalar.string && !as_written);
         tree.touch(id);
     }
 

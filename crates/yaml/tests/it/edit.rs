@@ -53,6 +53,13 @@ fn a_scalar_is_replaced_in_its_place() {
     check("a: 1\n", set(&["a"], 1), "a: 1\n");
     check("a: 1\n", set(&["a"], yaml("z # note")), "a: z # note\n");
     check("a: 1\n", set(&["b"], yaml("yes")), "a: 1\nb: \"yes\"\n");
+    let other = Document::parse("u: yes\nq: 'no'\n").unwrap();
+    check("a: x\n", set(&["a"], other.root().get("u").unwrap()), "a: yes\n");
+    check("a: 'x'\n", set(&["a"], other.root().get("u").unwrap()), "a: 'yes'\n");
+    check("a: x\n", set(&["b"], other.root().get("u").unwrap()), "a: x\nb: yes\n");
+    check("a: x\n", set(&["a"], other.root().get("q").unwrap()), "a: 'no'\n");
+    let made = Document::from_serialize(&("5", 5)).unwrap();
+    check("a: x\n", set(&["b"], made.root()), "a: x\nb:\n- \"5\"\n- 5\n");
     check("a: 0x10 # hex\nb: 1\n", set(&["b"], 2), "a: 0x10 # hex\nb: 2\n");
 }
 
