@@ -1,6 +1,7 @@
 //! Reading nodes.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 
 use crate::document::Document;
@@ -19,7 +20,7 @@ pub struct NodeRef<'a> {
 /// What `!!` stands for.
 const CORE_TAGS: &str = "tag:yaml.org,2002:";
 
-/// How many aliases and merge keys a look-up follows before it gives up on a circle.
+/// How many aliases of aliases are followed before it must be a circle.
 const MAX_HOPS: usize = 64;
 
 impl<'a> NodeRef<'a> {
@@ -228,15 +229,23 @@ impl<'a> NodeRef<'a> {
 
     /// The value of a key: the mapping's own, the first where it stands twice, else what its merge keys bring.
     pub fn get(self, key: &str) -> Option<NodeRef<'a>> {
-        self.get_within(key, MAX_HOPS)
-    }
-
-    fn get_within(self, key: &str, hops: usize) -> Option<NodeRef<'a>> {
         if let Some((_, value)) = self.own_entry(key) {
             return Some(value);
         }
-        let hops = hops.checked_sub(1)?;
-        self.merged().into_iter().find_map(|source| source.get_within(key, hops))
+        // Depth first, strongest first; a mapping that was looked through once has nothing more to say.
+        let mut seen = HashSet::from([self.target().id]);
+        let mut work = self.merged();
+        work.reverse();
+        while let Some(source) = work.pop() {
+            if !seen.insert(source.id) {
+                continue;
+            }
+            if let Some((_, value)) = source.own_entry(key) {
+                return Some(value);
+            }
+            work.extend(source.merged().into_iter().rev());
+        }
+        None
     }
 
     /// The pair of a key that the mapping itself has.

@@ -326,7 +326,7 @@ impl<'c, 'b> Text<'c, 'b> {
         self.behind_block = false;
         let deep = depth > 0 && self.left > 0;
         let kind = self.choices.below(20);
-        let properties = self.properties(matches!(kind, 10..=12 if deep));
+        let properties = self.properties();
         match kind {
             6 if properties.is_empty() => self.line_end(),
             7 if self.parts == Parts::All && properties.is_empty() && !self.anchors.is_empty() => {
@@ -348,6 +348,14 @@ impl<'c, 'b> Text<'c, 'b> {
                 self.on_line(&properties, &scalar);
             }
         }
+        self.declare(&properties, deep && matches!(kind, 10..=12));
+    }
+
+    /// From here on the anchor can be used: not inside of what it stands for, where an alias would lead in a circle.
+    fn declare(&mut self, properties: &str, mapping: bool) {
+        if let Some(name) = properties.trim_end().strip_prefix('&') {
+            self.anchors.push((name.into(), mapping));
+        }
     }
 
     fn on_line(&mut self, properties: &str, text: &str) {
@@ -358,13 +366,11 @@ impl<'c, 'b> Text<'c, 'b> {
     }
 
     /// An anchor or a tag with the blank behind it, or nothing.
-    fn properties(&mut self, mapping: bool) -> String {
+    fn properties(&mut self) -> String {
         if self.parts == Parts::Bare || !self.choices.once_in(10) {
             return String::new();
         }
-        let name = format!("a{}", self.next());
-        self.anchors.push((name.clone(), mapping));
-        format!("&{name} ")
+        format!("&a{} ", self.next())
     }
 
     fn nested(
@@ -524,7 +530,8 @@ impl<'c, 'b> Text<'c, 'b> {
             }
             10 => String::new(),
             11 => {
-                let properties = self.properties(false);
+                let properties = self.properties();
+                self.declare(&properties, false);
                 format!("{properties}{}", self.scalar())
             }
             _ => self.scalar(),
