@@ -1,7 +1,7 @@
 //! The pairs of a mapping as a value sees them: no key twice, merge keys merged.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::collections::hash_map::Entry;
 
 use super::MAX_DEPTH;
@@ -17,7 +17,7 @@ pub(super) type Pair<'de> = (NodeRef<'de>, NodeRef<'de>);
 ///
 /// Fails where a key stands twice in one mapping, and where a merge key has anything but mappings.
 pub(super) fn pairs(mapping: NodeRef<'_>) -> Result<Vec<Pair<'_>>, Error> {
-    let mut merged = Merged { seen: HashMap::new(), pairs: Vec::new() };
+    let mut merged = Merged { seen: HashMap::new(), visited: HashSet::new(), pairs: Vec::new() };
     merged.add(mapping, 0)?;
     Ok(merged.pairs)
 }
@@ -25,6 +25,8 @@ pub(super) fn pairs(mapping: NodeRef<'_>) -> Result<Vec<Pair<'_>>, Error> {
 struct Merged<'de> {
     /// The keys that are there, each with the mapping that it comes from.
     seen: HashMap<Cow<'de, str>, (NodeId, NodeRef<'de>)>,
+    /// The mappings that were added already; a second time they have nothing to add.
+    visited: HashSet<NodeId>,
     pairs: Vec<Pair<'de>>,
 }
 
@@ -36,6 +38,9 @@ impl<'de> Merged<'de> {
                 mapping,
                 format!("merge keys lead to each other more than {MAX_DEPTH} times"),
             ));
+        }
+        if !self.visited.insert(mapping.id) {
+            return Ok(());
         }
         let mut merge: Option<Pair<'de>> = None;
         for (key, value) in mapping.entries() {

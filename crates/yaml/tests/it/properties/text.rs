@@ -36,7 +36,6 @@ const PLAIN: &[&str] = &[
     "$(VAR)",
     "=",
     "a\\b",
-    "%x",
     "😀",
 ];
 
@@ -507,18 +506,24 @@ impl<'c, 'b> Text<'c, 'b> {
             let number = self.next();
             return format!("k{number}: {}", self.choices.of(PLAIN));
         }
+        if mapping && self.choices.once_in(10) {
+            return format!("k{}", self.next());
+        }
         let value = self.flow_value(column, depth);
         if !mapping {
             return if value.is_empty() { "x".into() } else { value };
         }
         let number = self.next();
-        match self.choices.below(10) {
-            6 => format!("\"k{number}\": {value}"),
-            7 => format!("\"k{number}\":\"x\""),
-            8 => format!("k{number}"),
-            9 => format!("? k{number} : {value}"),
+        match self.choices.below(8) {
+            6 => format!("\"k{number}\":{}", self.choices.of(&["\"x\"", "1", "[]"])) + if value.is_empty() { "" } else { ", " } + &self.pair(&value),
+            5 => format!("\"k{number}\": {value}"),
+            7 => format!("? k{number} : {value}"),
             _ => format!("k{number}: {value}"),
         }
+    }
+
+    fn pair(&mut self, value: &str) -> String {
+        if value.is_empty() { String::new() } else { format!("k{}: {value}", self.next()) }
     }
 
     fn flow_value(&mut self, column: usize, depth: usize) -> String {
