@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use lanai_types::YamlLimits;
 
 use crate::document::Document;
+use crate::edit::CommentPlace;
+use crate::emit;
 use crate::error;
 use crate::node::NodeRef;
 use crate::scalar;
@@ -21,7 +23,7 @@ pub struct Content(Inner);
 #[derive(Clone, Debug)]
 enum Inner {
     Scalar { text: String, string: bool, style: Style },
-    Copy { document: Document, id: NodeId, spelling: Spelling },
+    Copy { document: Document, id: NodeId, spelling: Spelling, comments: Option<Span> },
 }
 
 /// What becomes of plain text that is a string, but that some reader would take for something else.
@@ -78,6 +80,13 @@ impl Content {
         let mut tree = Tree::bare(Span::default());
         tree.root = tree.add(kind, Style::Block);
         Self::from(Document::of_tree(tree))
+    }
+
+    /// A copy of a node that takes its place: comments that stand outside of that place stay where they are, so that
+    /// they are not copied.
+    pub(crate) fn of_place(node: NodeRef<'_>, place: Span) -> Self {
+        let document = node.document.clone();
+        Self(Inner::Copy { document, id: node.id, spelling: Spelling::AsWritten, comments: Some(place) })
     }
 
     /// The node that is copied; `None` for a scalar that was given as a value.
@@ -139,9 +148,9 @@ impl Content {
                 (node.text, node.string) = (text, *string);
                 Ok(id)
             }
-            Inner::Copy { document, id, spelling } => {
+            Inner::Copy { document, id, spelling, comments } => {
                 let node = NodeRef::new(document, *id);
-                let copied = copy(node, tree)?;
+                let copied = copy(node, *comments, tree)?;
                 if *spelling == Spelling::Safe && self.scalar().is_some_and(|scalar| scalar.string) {
                     tree.node_mut(copied).string = true;
                 }
@@ -172,10 +181,10 @@ fn is_string(node: NodeRef<'_>) -> bool {
 }
 
 /// Copies a node and all below it, aliases expanded.
-fn copy(from: NodeRef<'_>, tree: &mut Tree) -> Result<NodeId, TooLarge> {
+fn copy(from: NodeRef<'_>, comments: Option<Span>, tree: &mut Tree) -> Result<NodeId, TooLarge> {
     let limit = YamlLimits::default().max_expanded_nodes;
     let before = tree.nodes.len();
-    let root = copy_one(from, tree);
+    let root = copy_one(from, comments, tree);
     let mut work = vec![(from.target(), root)];
     while let Some((from, to)) = work.pop() {
         let children: Vec<NodeRef<'_>> = match from.kind() {
@@ -187,7 +196,7 @@ fn copy(from: NodeRef<'_>, tree: &mut Tree) -> Result<NodeId, TooLarge> {
             if tree.nodes.len() - before >= limit {
                 return Err(TooLarge { limit });
             }
-            let id = copy_one(child, tree);
+            let id = copy_one(child, comments, tree);
             tree.append(to, id);
             work.push((child.target(), id));
         }
@@ -195,7 +204,17 @@ fn copy(from: NodeRef<'_>, tree: &mut Tree) -> Result<NodeId, TooLarge> {
     Ok(root)
 }
 
-fn copy_one(from: NodeRef<'_>, tree: &mut Tree) -> NodeId {
+/// A comment of a node to copy, if it stands inside of a span or is new.
+fn comment_of(from: NodeRef<'_>, place: CommentPlace, within: Option<Span>) -> Option<Comment> {
+    let comment = from.document.tree.comment(from.id, place)?;
+    let span = comment.span;
+    let inside =
+        within.is_none_or(|within| span.is_empty() || within.start <= span.start && span.end <= within.end);
+    let text = emit::comment_text(&from.document.source, Some(comment)).filter(|_| inside)?;
+    Some(Comment { text: Some(text.into()), ..Comment::default() })
+}
+
+fn copy_one(from: NodeRef<'_>, within: Option<Span>, tree: &mut Tree) -> NodeId {
     let node = from.target();
     // A circle of aliases ends in an alias; it cannot be expanded.
     let kind = if node.kind() == Kind::Alias { Kind::Scalar } else { node.kind() };
@@ -210,12 +229,12 @@ fn copy_one(from: NodeRef<'_>, tree: &mut Tree) -> NodeId {
     if let Some(tag) = node.tag() {
         tree.set_properties(id, Properties { anchor: None, tag: Some(tag.into()), span: Span::default() });
     }
-    let own =
-        |text: Option<String>| text.map(|text| Comment { text: Some(text.into()), ..Comment::default() });
-    // A comment behind an anchor counts as one of what follows; it does not move with that.
-    let line = from.line_comment().filter(|_| !from.line_comment_stands_before());
-    let comments =
-        Comments { head: own(from.head_comment()), line: own(line), foot: own(from.foot_comment()) };
+    let comments = Comments {
+        head: comment_of(from, CommentPlace::Head, within),
+        // One behind an anchor counts as a comment of what follows; it does not move with that.
+        line: comment_of(from, CommentPlace::Line, within).filter(|_| !from.line_comment_stands_before()),
+        foot: comment_of(from, CommentPlace::Foot, within),
+    };
     if comments != Comments::default() {
         *tree.comments_mut(id) = comments;
     }
@@ -261,13 +280,18 @@ impl From<f64> for Content {
 
 impl From<NodeRef<'_>> for Content {
     fn from(node: NodeRef<'_>) -> Self {
-        Self(Inner::Copy { document: node.document.clone(), id: node.id, spelling: Spelling::AsWritten })
+        Self(Inner::Copy {
+            document: node.document.clone(),
+            id: node.id,
+            spelling: Spelling::AsWritten,
+            comments: None,
+        })
     }
 }
 
 impl From<Document> for Content {
     fn from(document: Document) -> Self {
         let id = document.tree.root;
-        Self(Inner::Copy { document, id, spelling: Spelling::Safe })
+        Self(Inner::Copy { document, id, spelling: Spelling::Safe, comments: None })
     }
 }

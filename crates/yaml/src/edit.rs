@@ -47,6 +47,9 @@ pub enum Error {
     /// The comment has a line that does not begin with `#`.
     #[error("each line of a comment begins with \"#\", this one does not: \"{0}\"")]
     NotAComment(String),
+    /// A comment cannot stand there.
+    #[error("a comment cannot stand there: {0}")]
+    NoPlaceForComment(&'static str),
     /// The order does not name each entry exactly once.
     #[error("the new order does not name each of the {len} entries once")]
     NotAPermutation {
@@ -421,7 +424,7 @@ impl<'a> NodeMut<'a> {
         Ok(())
     }
 
-    /// Asks for another style. A scalar takes it where its text allows; an empty collection or one that is new takes
+    /// Asks for another style. A string takes it where its text allows, other scalars keep theirs; an empty collection or one that is new takes
     /// it, too; a collection that stands in the source is written anew.
     ///
     /// # Errors
@@ -438,13 +441,18 @@ impl<'a> NodeMut<'a> {
             return Ok(());
         }
         if is_collection {
-            let content = Content::from(self.read());
-            self.replace(&content)?;
             let id = self.id;
+            let place = Extents::new(&self.document.source, &self.document.tree).place(id);
+            let content = Content::of_place(self.read(), place);
+            self.replace(&content)?;
             self.tree().node_mut(id).style = style;
             return Ok(());
         }
         let (text, string) = (self.read().value().into_owned(), self.read().resolved() == Resolved::Str);
+        if !string {
+            // In quotes a number would become a string.
+            return Ok(());
+        }
         let id = self.id;
         let tree = self.tree();
         let text = tree.add_text(&text);
@@ -463,6 +471,7 @@ impl<'a> NodeMut<'a> {
         if let Some(line) = text.lines().find(|line| !line.is_empty() && !line.starts_with('#')) {
             return Err(Error::NotAComment(line.into()));
         }
+        self.check_comment_place(place)?;
         let id = self.id;
         let tree = self.tree();
         let text = if place == CommentPlace::Line {
@@ -475,6 +484,25 @@ impl<'a> NodeMut<'a> {
         Ok(())
     }
 
+    fn check_comment_place(&self, place: CommentPlace) -> Result<(), Error> {
+        let node = self.read();
+        let mut above = node.parent();
+        while let Some(parent) = above {
+            if parent.style() == Style::Flow {
+                return Err(Error::NoPlaceForComment("it is inside of a flow collection"));
+            }
+            above = parent.parent();
+        }
+        let is_value = node.parent().is_some_and(|parent| parent.kind() == Kind::Mapping);
+        let has_no_line = node.style() == Style::Block && !node.is_empty() && !is_value;
+        if place == CommentPlace::Line && has_no_line {
+            return Err(Error::NoPlaceForComment(
+                "a block collection that is no value of a key has no line of its own",
+            ));
+        }
+        Ok(())
+    }
+
     /// Sets a comment of the key of a pair, where head and foot comments of a pair belong.
     ///
     /// # Errors
@@ -482,9 +510,12 @@ impl<'a> NodeMut<'a> {
     pub fn set_key_comment(&mut self, key: &str, place: CommentPlace, text: &str) -> Result<(), Error> {
         self.expand()?;
         self.need(Kind::Mapping)?;
-        let Some(id) = self.read().own_entry(key).map(|(key, _)| key.id) else {
+        let Some((name, value)) = self.read().own_entry(key) else {
             return Err(Error::NoSuchKey(key.into()));
         };
+        // What shares the key's line is commented behind it.
+        let below = value.style() == Style::Block && !value.is_empty();
+        let id = if place == CommentPlace::Line && !below { value.id } else { name.id };
         NodeMut { document: self.document, id }.set_comment(place, text)
     }
 

@@ -57,6 +57,30 @@ fn join_root(pieces: &Pieces) -> String {
 struct Splice {
     span: Span,
     text: String,
+    /// It belongs to what stands behind it: other insertions at the same place come first.
+    leads: bool,
+}
+
+impl Splice {
+    fn replace(span: Span, text: impl Into<String>) -> Self {
+        Self { span, text: text.into(), leads: false }
+    }
+
+    fn insert(at: u32, text: impl Into<String>) -> Self {
+        Self::replace(Span { start: at, end: at }, text)
+    }
+
+    fn leading(self) -> Self {
+        Self { leads: true, ..self }
+    }
+}
+
+/// A step of the walk through what was edited.
+#[derive(Clone, Copy)]
+enum Step {
+    Enter(NodeId),
+    /// All below a block collection was seen; what is new at the ends of its entries comes behind that.
+    Leave(NodeId),
 }
 
 /// An entry of a collection: an item twice, or a key and its value.
@@ -79,12 +103,17 @@ impl Emitter<'_> {
 
     /// The source of a span with splices in it.
     fn apply(&self, span: Span, mut splices: Vec<Splice>) -> String {
-        // Stable: what was found first at a place stays first; insertions come before replacements there.
-        splices.sort_by_key(|splice| (splice.span.start, !splice.span.is_empty()));
+        // Stable: what was found first at a place stays first; insertions come before replacements there, and what
+        // belongs to the following text comes last of them.
+        splices.sort_by_key(|splice| (splice.span.start, !splice.span.is_empty(), splice.leads));
         let crlf = self.uses_crlf();
         let mut out = String::with_capacity(span.range().len() + 64);
         let mut at = span.start;
         for splice in splices {
+            if splice.span.start < at {
+                // It is about something that was replaced as a whole.
+                continue;
+            }
             if splice.span.start > at {
                 out.push_str(Span { start: at, end: splice.span.start }.of(&self.document.source));
             }
@@ -106,17 +135,13 @@ impl Emitter<'_> {
         memchr::memchr(b'\n', bytes).is_some_and(|at| at > 0 && bytes[at - 1] == b'\r')
     }
 
-    fn insert(at: u32, text: String) -> Splice {
-        Splice { span: Span { start: at, end: at }, text }
-    }
-
     /// Whole lines at `at`, which is the beginning of a line or the end of a text without a final line break.
     fn insert_lines(&self, at: u32, lines: String) -> Splice {
         let after_break = at <= self.extents.line_start(at);
         if after_break || lines.is_empty() {
-            return Self::insert(at, lines);
+            return Splice::insert(at, lines);
         }
-        Self::insert(at, format!("\n{}", lines.trim_end_matches('\n')))
+        Splice::insert(at, format!("\n{}", lines.trim_end_matches('\n')))
     }
 
     // ---- the walk
@@ -124,34 +149,44 @@ impl Emitter<'_> {
     /// The splices for a node and all below it. The walk goes only where something was edited.
     fn below(&self, root: NodeId) -> Vec<Splice> {
         let mut splices = Vec::new();
-        let mut work = vec![root];
-        while let Some(id) = work.pop() {
-            let node = self.tree.node(id);
-            match node.state {
-                State::Clean | State::New => continue,
-                State::Edited => self.edited(id, &mut splices),
-                State::Below => {}
+        let mut work = vec![Step::Enter(root)];
+        while let Some(step) = work.pop() {
+            match step {
+                Step::Enter(id) => self.enter(id, &mut work, &mut splices),
+                Step::Leave(id) => self.leave(id, &mut splices),
             }
-            self.comments(id, &mut splices);
-            if node.state == State::Edited || !matches!(node.kind, Kind::Mapping | Kind::Sequence) {
-                continue;
-            }
-            if node.reshaped && node.style == Style::Flow {
-                splices.push(self.flow_collection(id));
-                continue;
-            }
-            if node.reshaped {
-                if !self.in_source_order(id) {
-                    splices.push(self.reordered(id));
-                    continue;
-                }
-                self.block_collection(id, &mut splices);
-            }
-            let first = work.len();
-            work.extend(self.tree.children(id));
-            work[first..].reverse();
         }
         splices
+    }
+
+    fn enter(&self, id: NodeId, work: &mut Vec<Step>, splices: &mut Vec<Splice>) {
+        let node = self.tree.node(id);
+        match node.state {
+            State::Clean | State::New => return,
+            State::Edited => self.edited(id, splices),
+            State::Below => {}
+        }
+        self.comments_in_place(id, splices);
+        if node.parent.get().is_none() {
+            self.root_comments(id, splices);
+        }
+        if node.state == State::Edited || !matches!(node.kind, Kind::Mapping | Kind::Sequence) {
+            return;
+        }
+        if node.style == Style::Flow && node.reshaped {
+            splices.push(self.flow_collection(id));
+            return;
+        }
+        if node.reshaped && !self.in_source_order(id) {
+            splices.push(self.reordered(id));
+            return;
+        }
+        if node.style == Style::Block {
+            work.push(Step::Leave(id));
+        }
+        let first = work.len();
+        work.extend(self.tree.children(id).map(Step::Enter));
+        work[first..].reverse();
     }
 
     fn layout(&self, id: NodeId) -> Layout<'_> {
@@ -180,30 +215,33 @@ impl Emitter<'_> {
 
     // ---- block collections
 
-    /// Cuts for the entries that are gone, lines for those that are new.
-    fn block_collection(&self, id: NodeId, splices: &mut Vec<Splice>) {
-        let kept: Vec<Entry> = self.entries(id);
+    /// Cuts for the entries that are gone, lines for those that are new, and comments around those that stay.
+    fn leave(&self, id: NodeId, splices: &mut Vec<Splice>) {
+        let entries: Vec<Entry> = self.entries(id);
         let removed = self.cuts.get(&id).map_or(&[][..], Vec::as_slice);
-        let mut originals: Vec<(Entry, bool)> =
-            kept.iter().filter(|entry| !self.is_new(**entry)).map(|entry| (*entry, true)).collect();
-        originals.extend(removed.iter().map(|entry| (*entry, false)));
-        originals.sort_by_key(|(entry, _)| self.extents.content_start(entry.first));
-        let Some((first, _)) = originals.first().copied() else { return };
-        let first_inline = self.extent(first).inline;
-        self.cut_runs(&originals, first_inline, splices);
+        let first_kept = entries.iter().find(|entry| !self.is_new(**entry)).copied();
+        let Some(first) =
+            first_kept.iter().chain(removed).min_by_key(|entry| self.extents.content_start(entry.first))
+        else {
+            return;
+        };
+        let first_inline = self.extent(*first).inline;
+        if !removed.is_empty() {
+            self.cut_runs(&self.originals(id), first_inline, splices);
+        }
         let mut after: Option<Entry> = None;
-        let next = kept.iter().find(|entry| !self.is_new(**entry)).map(|entry| self.extent(*entry));
-        for entry in &kept {
+        for entry in &entries {
             if !self.is_new(*entry) {
                 after = Some(*entry);
+                self.entry_comments(id, *entry, splices);
                 continue;
             }
             let lines = self.entry_lines(id, *entry);
-            splices.push(match (after, next) {
+            splices.push(match (after, first_kept.map(|entry| self.extent(entry))) {
                 (Some(before), _) => self.insert_lines(self.extent(before).end, lines),
                 (None, Some(next)) if first_inline => {
                     let column = self.tree.node(id).column as usize;
-                    Self::insert(
+                    Splice::insert(
                         next.lead,
                         format!("{}{}", lines.trim_start_matches(' '), " ".repeat(column)),
                     )
@@ -212,6 +250,16 @@ impl Emitter<'_> {
                 (None, None) => continue,
             });
         }
+    }
+
+    /// The entries that stand in the source, in its order, each with whether it is still there.
+    fn originals(&self, id: NodeId) -> Vec<(Entry, bool)> {
+        let kept =
+            self.entries(id).into_iter().filter(|entry| !self.is_new(*entry)).map(|entry| (entry, true));
+        let removed = self.cuts.get(&id).into_iter().flatten().map(|entry| (*entry, false));
+        let mut originals: Vec<(Entry, bool)> = kept.chain(removed).collect();
+        originals.sort_by_key(|(entry, _)| self.extents.content_start(entry.first));
+        originals
     }
 
     /// One cut for each run of removed entries.
@@ -230,7 +278,7 @@ impl Emitter<'_> {
                 Some(next) if at == 0 && first_inline => Span { start: first.lead, end: next.lead },
                 _ => self.extents.removed_lines(first.start, last.end),
             };
-            splices.push(Splice { span, text: String::new() });
+            splices.push(Splice::replace(span, String::new()));
             at += run;
         }
     }
@@ -261,7 +309,7 @@ impl Emitter<'_> {
                 (true, false, mark) if mark != NOWHERE => format!(" {text}"),
                 _ => text,
             };
-            splices.push(Splice { span: place, text });
+            splices.push(Splice::replace(place, text));
             return;
         }
         let mark = match (node.mark, parent) {
@@ -271,8 +319,10 @@ impl Emitter<'_> {
         };
         match (mark, parent) {
             (None, Some(parent)) => self.value_without_colon(id, parent, &layout, splices),
-            (None, None) => self.edited_root(place, &layout.root(id), splices),
-            (Some(mark), None) => self.edited_behind(id, mark, &layout.root(id), splices),
+            (Some(mark), None) if place.is_empty() || self.extents.same_line(mark, place.start) => {
+                self.edited_behind(id, mark, &layout.root(id), splices);
+            }
+            (_, None) => self.edited_root(place, &layout.root(id), splices),
             (Some(mark), Some(parent)) => {
                 let column = self.tree.node(parent).column as usize;
                 let behind =
@@ -328,20 +378,30 @@ impl Emitter<'_> {
         } else {
             place.start
         };
-        splices.push(Splice { span: Span { start, end: place.end }, text });
+        splices.push(Splice::replace(Span { start, end: place.end }, text));
     }
 
     /// A value behind its colon or dash (or a root behind `---`).
     fn edited_behind(&self, id: NodeId, mark: u32, pieces: &Pieces, splices: &mut Vec<Splice>) {
         let place = self.tree.node(id).span;
-        let kept = self.tree.properties(id).filter(|properties| !properties.span.is_empty());
-        let after_mark = kept.map_or(mark + 1, |properties| properties.span.end).max(mark + 1);
+        let after_mark = self.behind_mark(id, mark);
         let inline = if pieces.inline.is_empty() { String::new() } else { format!(" {}", pieces.inline) };
+        if !self.extents.same_line(mark, place.start) && self.has_own_head(id, mark) {
+            // The value has a comment above it, below its key: it stays there.
+            let whole_lines = pieces.inline.is_empty();
+            let start = if whole_lines { self.extents.line_start(place.start) } else { place.start };
+            let ends_line = self.extents.after_break(place.end);
+            let text = format!("{}\n{}", pieces.inline, pieces.rest);
+            let text = if whole_lines { pieces.rest.as_str() } else { text.as_str() };
+            let text = if ends_line { text } else { text.trim_end_matches('\n') };
+            splices.push(Splice::replace(Span { start, end: place.end }, text));
+            return;
+        }
         if !self.extents.same_line(mark, place.start) {
             // The old value stood on lines of its own.
             let lines =
                 Span { start: self.extents.line_end(after_mark), end: self.extents.end_of_lines(place.end) };
-            splices.push(Self::insert(after_mark, inline));
+            splices.push(Splice::insert(after_mark, inline));
             let unfinished = lines.end as usize == self.document.source.len()
                 && self.extents.line_start(lines.end) < lines.end;
             let mut rest = pieces.rest.clone();
@@ -351,27 +411,25 @@ impl Emitter<'_> {
             if unfinished && rest.is_empty() {
                 let end_of_text =
                     self.document.source[..lines.start as usize].trim_end_matches(['\n', '\r']).len();
-                splices.push(Splice { span: Span::new(end_of_text, lines.end as usize), text: rest });
+                splices.push(Splice::replace(Span::new(end_of_text, lines.end as usize), rest));
             } else {
-                splices.push(Splice { span: lines, text: rest });
+                splices.push(Splice::replace(lines, rest));
             }
             return;
         }
         let ends_line = place.end > place.start && self.extents.after_break(place.end);
         if ends_line {
             // The old value was a block scalar: its header may have a comment, its last line break is its own.
-            let comment =
-                self.tree.comment(id, CommentPlace::Line).filter(|comment| comment.span.start < place.end);
-            let comment = comment.and_then(|comment| comment_text(&self.document.source, Some(comment)));
+            let comment = comment_text(&self.document.source, self.tree.comment(id, CommentPlace::Line));
             let comment = comment.map_or(String::new(), |text| format!(" {text}"));
             let text = format!("{inline}{comment}\n{}", pieces.rest);
-            splices.push(Splice { span: Span { start: after_mark, end: place.end }, text });
+            splices.push(Splice::replace(Span { start: after_mark, end: place.end }, text));
             return;
         }
         let from_mark = place.is_empty() || pieces.inline.is_empty();
         let start = if from_mark { after_mark.min(place.start) } else { place.start };
         let text = if from_mark { inline } else { pieces.inline.clone() };
-        splices.push(Splice { span: Span { start, end: place.end }, text });
+        splices.push(Splice::replace(Span { start, end: place.end }, text));
         if !pieces.rest.is_empty() {
             splices.push(self.insert_lines(self.extents.line_end(place.end), pieces.rest.clone()));
         }
@@ -379,18 +437,85 @@ impl Emitter<'_> {
 
     // ---- comments
 
-    /// Splices for the comments of a node in the source that were set.
-    fn comments(&self, id: NodeId, splices: &mut Vec<Splice>) {
-        let Some(comments) = self.tree.comments(id) else { return };
-        let changed = |comment: &Option<Comment>| comment.as_ref().filter(|comment| comment.changed).cloned();
-        if let Some(comment) = changed(&comments.head) {
-            splices.extend(self.head_comment(id, &comment));
+    /// Splices for comments of a node that were set: line comments, and those that stand in the source already.
+    fn comments_in_place(&self, id: NodeId, splices: &mut Vec<Splice>) {
+        for place in [CommentPlace::Head, CommentPlace::Foot] {
+            let set = self.set_comment(id, place).filter(|comment| !comment.span.is_empty());
+            splices.extend(set.map(|comment| self.comment_in_place(comment)));
         }
-        if let Some(comment) = changed(&comments.line) {
-            splices.extend(self.line_comment(id, &comment));
+        let line = self.set_comment(id, CommentPlace::Line);
+        splices.extend(line.and_then(|comment| self.line_comment(id, comment)));
+    }
+
+    /// A comment that an edit set.
+    fn set_comment(&self, id: NodeId, place: CommentPlace) -> Option<&Comment> {
+        self.tree.comment(id, place).filter(|comment| comment.changed)
+    }
+
+    /// The text of a comment that an edit added where there was none.
+    fn added_comment(&self, id: NodeId, place: CommentPlace) -> Option<&str> {
+        let comment = self.set_comment(id, place).filter(|comment| comment.span.is_empty())?;
+        comment.text.as_deref().filter(|text| !text.is_empty())
+    }
+
+    /// Head and foot comments that were added to an entry of a block collection.
+    fn entry_comments(&self, parent: NodeId, entry: Entry, splices: &mut Vec<Splice>) {
+        let column = self.tree.node(parent).column as usize;
+        let lines = |place| self.added_lines(entry, place, column);
+        if let Some(head) = lines(CommentPlace::Head) {
+            let extent = self.extent(entry);
+            let splice = if extent.inline {
+                let text = format!("{}{}", head.trim_start_matches(' '), " ".repeat(column));
+                Splice::insert(extent.lead, text)
+            } else {
+                self.insert_lines(self.extents.line_start(self.extents.content_start(entry.first)), head)
+            };
+            splices.push(splice.leading());
         }
-        if let Some(comment) = changed(&comments.foot) {
-            splices.extend(self.foot_comment(id, &comment));
+        if let Some(mut foot) = lines(CommentPlace::Foot) {
+            let end = self.extent(entry).end;
+            // A blank line tells that it is not the head of what follows.
+            if (end as usize) < self.document.source.len() && !self.extents.is_blank_line(end) {
+                foot.push('\n');
+            }
+            splices.push(self.insert_lines(end, foot));
+        }
+    }
+
+    /// The lines of the comments that were added to an entry, at a column.
+    fn added_lines(&self, entry: Entry, place: CommentPlace, column: usize) -> Option<String> {
+        let mut lines = String::new();
+        for id in
+            [Some(entry.first), Some(entry.last).filter(|last| *last != entry.first)].into_iter().flatten()
+        {
+            if let Some(text) = self.added_comment(id, place) {
+                push_comment(&mut lines, text, column);
+            }
+        }
+        (!lines.is_empty()).then_some(lines)
+    }
+
+    /// Head and foot comments that were added to the root.
+    fn root_comments(&self, id: NodeId, splices: &mut Vec<Splice>) {
+        if let Some(text) = self.added_comment(id, CommentPlace::Head) {
+            let mut lines = String::new();
+            push_comment(&mut lines, text, 0);
+            let start = self.tree.start(id);
+            let own_line = self.extents.begins_line(start);
+            let splice = match self.tree.start_mark {
+                // Behind `---` on its line there is no place above: the comment goes before the marker.
+                mark if mark != NOWHERE && !own_line => {
+                    self.insert_lines(self.extents.line_start(mark), lines)
+                }
+                _ => self.insert_lines(self.extents.line_start(start), lines),
+            };
+            splices.push(splice.leading());
+        }
+        if let Some(text) = self.added_comment(id, CommentPlace::Foot) {
+            let mut lines = String::from("\n");
+            push_comment(&mut lines, text, 0);
+            let end = self.extents.end_of_lines(self.extents.place(id).end);
+            splices.push(self.insert_lines(end, lines));
         }
     }
 
@@ -406,14 +531,14 @@ impl Emitter<'_> {
                 self.end_of_text_before(span.start)
             };
             let end = if own_line { self.extents.end_of_lines(span.end) } else { span.end };
-            return Splice { span: Span { start, end }, text: String::new() };
+            return Splice::replace(Span { start, end }, String::new());
         }
         let mut lines = String::new();
         push_comment(&mut lines, text, self.extents.column(span.start) as usize);
         let ends_line = self.extents.after_break(span.end);
         let lines = lines.trim_start_matches(' ');
         let lines = if ends_line { lines } else { lines.trim_end_matches('\n') };
-        Splice { span, text: lines.into() }
+        Splice::replace(span, lines)
     }
 
     fn end_of_text_before(&self, at: u32) -> u32 {
@@ -421,83 +546,45 @@ impl Emitter<'_> {
         Span::new(before.trim_end_matches([' ', '\t']).len(), 0).start
     }
 
-    fn entry_of(&self, id: NodeId) -> Option<(NodeId, Entry)> {
-        let parent = self.tree.node(id).parent.get()?;
-        let entry = self.entries(parent).into_iter().find(|entry| entry.first == id || entry.last == id)?;
-        Some((parent, entry))
-    }
-
-    fn head_comment(&self, id: NodeId, comment: &Comment) -> Option<Splice> {
-        if !comment.span.is_empty() {
-            return Some(self.comment_in_place(comment));
-        }
-        let text = comment.text.as_deref().filter(|text| !text.is_empty())?;
-        let mut lines = String::new();
-        let Some((parent, entry)) = self.entry_of(id) else {
-            push_comment(&mut lines, text, 0);
-            let at = self.tree.start(id);
-            let at = if self.extents.begins_line(at) { self.extents.line_start(at) } else { at };
-            return Some(self.insert_lines(at, lines));
-        };
-        if self.tree.node(parent).style == Style::Flow {
-            return None;
-        }
-        let column = self.tree.node(parent).column as usize;
-        push_comment(&mut lines, text, column);
-        let extent = self.extent(entry);
-        if extent.inline {
-            let text = format!("{}{}", lines.trim_start_matches(' '), " ".repeat(column));
-            return Some(Self::insert(extent.lead, text));
-        }
-        let start = self.extents.line_start(self.extents.content_start(entry.first));
-        Some(self.insert_lines(start, lines))
-    }
-
     fn line_comment(&self, id: NodeId, comment: &Comment) -> Option<Splice> {
         if !comment.span.is_empty() {
             return Some(self.comment_in_place(comment));
         }
         let text = comment.text.as_deref().filter(|text| !text.is_empty())?;
+        let value = if self.tree.node(id).key { self.tree.node(id).next.get()? } else { id };
+        Some(Splice::insert(self.line_end_of(value)?, format!(" {text}")).leading())
+    }
+
+    /// Where a comment on the line of a node goes: behind the key for block collections, behind the header for block
+    /// scalars, else behind the node. `None` where the node brings its comment itself when it is written anew.
+    fn line_end_of(&self, id: NodeId) -> Option<u32> {
         let node = self.tree.node(id);
-        let in_flow = node.parent.get().is_some_and(|parent| self.tree.node(parent).style == Style::Flow);
-        if in_flow {
+        let place = node.span;
+        let edited = node.state == State::Edited;
+        if edited && place.end > place.start && self.extents.after_break(place.end) {
             return None;
         }
-        // Behind the key for block collections, behind the header for block scalars, else behind the value.
-        let at = match (node.kind, node.style) {
-            (Kind::Mapping | Kind::Sequence, Style::Block) => node.mark.wrapping_add(1),
-            (_, Style::Literal | Style::Folded) if node.state < State::Edited => {
-                let header = Span { start: node.span.start, end: self.extents.line_end(node.span.start) };
-                node.span.start + Span::new(header.of(&self.document.source).trim_end().len(), 0).start
-            }
-            _ => node.span.end,
-        };
-        let at = if node.key { self.after_colon(id)? } else { at };
-        Some(Self::insert(at, format!(" {text}")))
+        let behind_mark = node.style == Style::Block && node.first.get().is_some();
+        let moved_up = edited && node.mark != NOWHERE && !self.extents.same_line(node.mark, place.start);
+        if behind_mark || moved_up && !self.has_own_head(id, node.mark) {
+            return (node.mark != NOWHERE).then(|| self.behind_mark(id, node.mark));
+        }
+        if !edited && matches!(node.style, Style::Literal | Style::Folded) {
+            let header = Span { start: place.start, end: self.extents.line_end(place.start) };
+            return Some(place.start + Span::new(header.of(&self.document.source).trim_end().len(), 0).start);
+        }
+        Some(place.end)
     }
 
-    fn after_colon(&self, key: NodeId) -> Option<u32> {
-        let value = self.tree.node(key).next.get()?;
-        let mark = self.tree.node(value).mark;
-        (mark != NOWHERE).then_some(mark + 1)
+    /// Behind the colon or dash, and behind the properties that stay there.
+    fn behind_mark(&self, id: NodeId, mark: u32) -> u32 {
+        let kept = self.tree.properties(id).filter(|properties| !properties.span.is_empty());
+        let on_line = kept.filter(|properties| self.extents.same_line(mark, properties.span.start));
+        on_line.map_or(mark + 1, |properties| properties.span.end).max(mark + 1)
     }
 
-    fn foot_comment(&self, id: NodeId, comment: &Comment) -> Option<Splice> {
-        if !comment.span.is_empty() {
-            return Some(self.comment_in_place(comment));
-        }
-        let text = comment.text.as_deref().filter(|text| !text.is_empty())?;
-        let (parent, entry) = self.entry_of(id)?;
-        if self.tree.node(parent).style == Style::Flow {
-            return None;
-        }
-        let mut lines = String::new();
-        push_comment(&mut lines, text, self.tree.node(parent).column as usize);
-        let end = self.extent(entry).end;
-        // A blank line tells that it is not the head of what follows.
-        if (end as usize) < self.document.source.len() && !self.extents.is_blank_line(end) {
-            lines.push('\n');
-        }
-        Some(self.insert_lines(end, lines))
+    /// Whether the value has a comment above it that stands below its key.
+    fn has_own_head(&self, id: NodeId, mark: u32) -> bool {
+        self.tree.comment(id, CommentPlace::Head).is_some_and(|head| head.span.start > mark)
     }
 }

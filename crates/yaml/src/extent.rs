@@ -88,7 +88,17 @@ impl<'a> Extents<'a> {
 
     /// The range that is replaced when the node is written anew: properties, content, and comments inside of it.
     pub fn place(&self, id: NodeId) -> Span {
-        Span { start: self.tree.start(id), end: self.content_end(id) }
+        let node = self.tree.node(id);
+        let first = node.first.get().filter(|first| node.style == Style::Block && self.in_source(*first));
+        let start = self.tree.start(id);
+        let start = match first {
+            // The comment above the first entry is inside of the collection.
+            Some(first) if start == self.content_start(first) && self.begins_line(start) => {
+                self.head_start(first, start)
+            }
+            Some(_) | None => start,
+        };
+        Span { start, end: self.content_end(id) }
     }
 
     /// Where the content of a node ends, with the comments of what is in it but without its own.

@@ -1,8 +1,8 @@
 //! The pairs of a mapping as a value sees them: no key twice, merge keys merged.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use super::MAX_DEPTH;
 use super::error::{Error, position};

@@ -70,7 +70,11 @@ impl Emitter<'_> {
         if !entries.is_empty() {
             out.push_str(&tail);
         }
-        Splice { span: inner, text: out }
+        if !has_brackets && entries.len() != 1 {
+            // A pair without braces in a list can be only one.
+            out = format!("{{{out}}}");
+        }
+        Splice::replace(inner, out)
     }
 
     fn new_flow_entry(&self, id: NodeId, entry: Entry) -> String {
@@ -85,14 +89,7 @@ impl Emitter<'_> {
 
     fn segments(&self, id: NodeId, inner: Span) -> Segments {
         let source = &self.document.source;
-        let mut originals: Vec<(Entry, bool)> = self
-            .entries(id)
-            .into_iter()
-            .filter(|entry| !self.is_new(*entry))
-            .map(|entry| (entry, true))
-            .collect();
-        originals.extend(self.cuts.get(&id).into_iter().flatten().map(|entry| (*entry, false)));
-        originals.sort_by_key(|(entry, _)| self.extents.content_start(entry.first));
+        let originals = self.originals(id);
         let mut segments = Vec::new();
         let mut trailing_comma = false;
         let mut at = inner.start;

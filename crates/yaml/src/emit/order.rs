@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Emitter, Entry, Splice};
+use crate::edit::CommentPlace;
 use crate::extent::Extent;
 use crate::syntax::token::Span;
 use crate::tree::NodeId;
@@ -19,14 +20,11 @@ impl Emitter<'_> {
         let source = &self.document.source;
         let column = self.tree.node(id).column as usize;
         let entries = self.entries(id);
-        let mut originals: Vec<Entry> =
-            entries.iter().copied().filter(|entry| !self.is_new(*entry)).collect();
-        originals.extend(self.cuts.get(&id).into_iter().flatten());
-        originals.sort_by_key(|entry| self.extents.content_start(entry.first));
+        let originals: Vec<Entry> = self.originals(id).into_iter().map(|(entry, _)| entry).collect();
         let extents: Vec<(Entry, Extent)> =
             originals.iter().map(|entry| (*entry, self.extent(*entry))).collect();
         let (Some((_, first)), Some((_, last))) = (extents.first(), extents.last()) else {
-            return Self::insert(self.tree.node(id).span.start, String::new());
+            return Splice::insert(self.tree.node(id).span.start, String::new());
         };
         let whole = Span { start: first.lead, end: last.end };
         let final_break = whole.of(source).ends_with(['\n', '\r']);
@@ -41,7 +39,7 @@ impl Emitter<'_> {
                     } else {
                         Span { start: extents[at - 1].1.end, end: extents[at].1.start }.of(source)
                     };
-                    (above, self.entry_text(*entry, extents[at].1))
+                    (above, self.entry_text(*entry, extents[at].1, column))
                 }
                 None => ("", self.entry_lines(id, *entry).trim_start_matches(' ').to_owned()),
             };
@@ -57,15 +55,22 @@ impl Emitter<'_> {
         if !final_break {
             out.truncate(out.trim_end_matches('\n').len());
         }
-        Splice { span: whole, text: out }
+        Splice::replace(whole, out)
     }
 
     /// The text of an entry in the source, from its lead on, with what was edited in it.
-    fn entry_text(&self, entry: Entry, extent: Extent) -> String {
+    fn entry_text(&self, entry: Entry, extent: Extent, column: usize) -> String {
         let mut splices = self.below(entry.first);
         if entry.last != entry.first {
             splices.extend(self.below(entry.last));
         }
-        self.apply(Span { start: extent.lead, end: extent.end }, splices)
+        let mut text = self.apply(Span { start: extent.lead, end: extent.end }, splices);
+        if let Some(head) = self.added_lines(entry, CommentPlace::Head, column) {
+            text = format!("{}{}{text}", head.trim_start_matches(' '), " ".repeat(column));
+        }
+        if let Some(foot) = self.added_lines(entry, CommentPlace::Foot, column) {
+            text = format!("{}\n{foot}\n", text.trim_end_matches('\n'));
+        }
+        text
     }
 }
