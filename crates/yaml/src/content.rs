@@ -106,7 +106,8 @@ impl Content {
             }
             Inner::Copy { spelling, .. } => {
                 let node = self.node()?.target();
-                let (string, style, spelling) = (is_string(node), node.style(), *spelling);
+                let spelling = if node.is_made_string() { Spelling::Safe } else { *spelling };
+                let (string, style) = (is_string(node), node.style());
                 let untagged = node.kind() == Kind::Scalar && node.tag().is_none();
                 untagged.then(|| Scalar { text: node.value(), string, style, spelling })
             }

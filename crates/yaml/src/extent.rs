@@ -81,16 +81,32 @@ impl<'a> Extents<'a> {
     /// Whether the line that begins at `start` is blank; the end of the text is no line.
     pub fn is_blank_line(&self, start: u32) -> bool {
         let end = self.line_end(start);
-        end > start && self.source[start as usize..end as usize].trim().is_empty()
+        end > start
+            && self.source[start as usize..end as usize].trim_matches([' ', '\t', '\r', '\n']).is_empty()
+    }
+
+    /// Whether nothing but white space and comments stand between two places.
+    fn only_trivia(&self, from: u32, to: u32) -> bool {
+        let text = &self.source[from as usize..(to.max(from)) as usize];
+        text.split(['\n', '\r']).all(|line| {
+            let line = line.trim_start_matches([' ', '\t']);
+            line.is_empty() || line.starts_with('#')
+        })
     }
 
     // ---- nodes
 
     /// The range that is replaced when the node is written anew: properties, content, and comments inside of it.
     pub fn place(&self, id: NodeId) -> Span {
+        let content = self.content_place(id);
+        Span { start: content.start.min(self.tree.start(id)), end: content.end }
+    }
+
+    /// The same without the properties.
+    pub fn content_place(&self, id: NodeId) -> Span {
         let node = self.tree.node(id);
+        let start = node.span.start;
         let first = node.first.get().filter(|first| node.style == Style::Block && self.in_source(*first));
-        let start = self.tree.start(id);
         let start = match first {
             // The comment above the first entry is inside of the collection.
             Some(first) if start == self.content_start(first) && self.begins_line(start) => {
@@ -99,6 +115,20 @@ impl<'a> Extents<'a> {
             Some(_) | None => start,
         };
         Span { start, end: self.content_end(id) }
+    }
+
+    /// The place of a block collection whose last entry was just taken out; without its properties when they stand on
+    /// the line of its colon or dash.
+    pub fn emptied_place(&self, id: NodeId, first: NodeId, last: NodeId) -> Span {
+        let node = self.tree.node(id);
+        let extent = self.entry(first, last);
+        let properties = self.tree.properties(id).filter(|properties| !properties.span.is_empty());
+        let beside_mark = properties.is_some_and(|properties| {
+            node.mark != NOWHERE && self.same_line(node.mark, properties.span.start)
+        });
+        let start = extent.lead.min(node.span.start);
+        let start = if beside_mark { start } else { start.min(self.tree.start(id)) };
+        Span { start, end: self.entry_end(first, last).max(node.span.end) }
     }
 
     /// Where the content of a node ends, with the comments of what is in it but without its own.
@@ -162,8 +192,11 @@ impl<'a> Extents<'a> {
         let inline = !self.begins_line(content);
         let lead = if inline { content } else { self.head_start(first, content) };
         let start = if inline { content } else { self.line_start(lead) };
-        let end = self.own_end(first).max(self.own_end(last)).max(self.content_end(last));
-        Extent { lead, start, end: self.end_of_lines(end), inline }
+        Extent { lead, start, end: self.end_of_lines(self.entry_end(first, last)), inline }
+    }
+
+    fn entry_end(&self, first: NodeId, last: NodeId) -> u32 {
+        self.own_end(first).max(self.own_end(last)).max(self.content_end(last))
     }
 
     /// Where the head comment of an entry begins, if it stands on lines of its own; else where the entry begins.
@@ -173,7 +206,11 @@ impl<'a> Extents<'a> {
         while let Some(id) = at {
             if let Some(head) = self.tree.comments(id).and_then(|comments| comments.head.as_ref()) {
                 let span = head.span;
-                if !span.is_empty() && span.start < lead && self.begins_line(span.start) {
+                if !span.is_empty()
+                    && span.start < lead
+                    && self.begins_line(span.start)
+                    && self.only_trivia(span.end, lead)
+                {
                     lead = span.start;
                 }
             }

@@ -82,19 +82,31 @@ pub(crate) struct Pieces {
 pub(crate) enum Behind {
     /// A key or nothing: collections begin on the next line.
     Key,
-    /// A dash: collections begin on its line.
-    Dash,
+    /// A dash: collections begin on its line, at a column.
+    Dash {
+        /// The column of what stands behind the dash.
+        content: usize,
+    },
 }
 
 /// Writes nodes of a document.
 pub(crate) struct Layout<'a> {
     document: &'a Document,
     habits: Habits,
+    pub block_scalars: BlockScalars,
+}
+
+/// Whether text over several lines may be written as a block scalar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BlockScalars {
+    Allowed,
+    /// What follows could be read as part of it: it is quoted.
+    Quoted,
 }
 
 impl<'a> Layout<'a> {
     pub fn new(document: &'a Document, habits: Habits) -> Self {
-        Self { document, habits }
+        Self { document, habits, block_scalars: BlockScalars::Allowed }
     }
 
     fn node(&self, id: NodeId) -> NodeRef<'a> {
@@ -126,7 +138,7 @@ impl<'a> Layout<'a> {
         self.head(&[item], column, &mut out);
         push_indent(&mut out, column);
         out.push('-');
-        let pieces = self.value(item, column, Behind::Dash);
+        let pieces = self.value(item, column, Behind::Dash { content: column + 2 });
         let of_line: &[NodeId] = if self.is_block(item) { &[] } else { &[item] };
         self.finish_line(of_line, &pieces, &mut out);
         self.foot(&[item], column, &mut out);
@@ -200,17 +212,18 @@ impl<'a> Layout<'a> {
             return Pieces { inline: properties + first, rest };
         }
         let deeper = match (behind, node.kind()) {
-            (Behind::Dash, _) => column + 2,
+            (Behind::Dash { content }, _) => content,
             (Behind::Key, Kind::Sequence) => column + self.habits.dash,
             (Behind::Key, _) => column + self.habits.step,
         };
         let lines = self.entries(id, deeper);
-        let joins = behind == Behind::Dash && properties.is_empty() && !lines.trim_start().starts_with('#');
+        let joins =
+            behind != Behind::Key && properties.is_empty() && !lines.trim_start_matches(' ').starts_with('#');
         if !joins {
             return Pieces { inline: properties, rest: lines };
         }
         let (first, rest) = lines.split_once('\n').unwrap_or((&lines, ""));
-        Pieces { inline: first.trim_start().into(), rest: rest.into() }
+        Pieces { inline: first.trim_start_matches(' ').into(), rest: rest.into() }
     }
 
     /// The root of a document, at column 0.
@@ -279,7 +292,7 @@ impl<'a> Layout<'a> {
             Kind::Scalar => {
                 let raw = self.document.tree.node(id);
                 let kind = if raw.string { scalar::Kind::String } else { scalar::Kind::Other };
-                present(&node.value(), kind, scalar_style(node.style()), place)
+                present(&node.value(), kind, self.style_of(node), place)
             }
             Kind::Sequence => {
                 let items: Vec<String> = node.items().map(|item| self.flow(item.id, false)).collect();
@@ -295,6 +308,35 @@ impl<'a> Layout<'a> {
                 format!("{{{}}}", pairs.join(", "))
             }
         }
+    }
+}
+
+impl Layout<'_> {
+    /// The style that is asked for: quotes where a block scalar could take up what follows it. A text that ends with
+    /// blank lines always could.
+    fn style_of(&self, node: NodeRef<'_>) -> scalar::Style {
+        let style = scalar_style(node.style());
+        let text = node.value();
+        let as_block = text.contains('\n') || matches!(style, scalar::Style::Literal | scalar::Style::Folded);
+        let risky = self.block_scalars == BlockScalars::Quoted || text.ends_with("\n\n") || text == "\n";
+        if as_block && risky && style != scalar::Style::SingleQuoted {
+            scalar::Style::DoubleQuoted
+        } else {
+            style
+        }
+    }
+
+    /// Whether the value of a node counts on the line break behind its last line.
+    pub fn needs_last_break(&self, id: NodeId) -> bool {
+        let mut at = self.node(id);
+        while self.is_block(at.id) {
+            let Some(last) = self.document.tree.node(at.id).last.get() else { break };
+            at = self.node(last);
+        }
+        let place = Place { indent: 0, step: self.habits.step, flow: false, key: false };
+        at.kind() == Kind::Scalar
+            && at.value().ends_with('\n')
+            && self.inline_at(at.id, &place).starts_with(['|', '>'])
     }
 }
 

@@ -88,6 +88,24 @@ pub(crate) fn parse(source: &Arc<str>, limits: &YamlLimits) -> Result<Parsed, Er
     }
 }
 
+/// The comments of a document that stand inside of a range.
+pub(crate) fn comments_within(source: &str, document: Span, range: Span) -> Vec<Span> {
+    let text = document.of(source);
+    let mut scanner = Scanner::new(text, usize::MAX);
+    let mut found = Vec::new();
+    while let Ok(stop) = scanner.document() {
+        let moved = scanner
+            .comments
+            .iter()
+            .map(|span| Span { start: span.start + document.start, end: span.end + document.start });
+        found.extend(moved.filter(|span| range.start <= span.start && span.end <= range.end));
+        if stop == Stop::Stream {
+            break;
+        }
+    }
+    found
+}
+
 /// Refuses what no YAML text may hold, in one pass over the bytes.
 fn check_text(source: &str, limits: &YamlLimits) -> Result<(), Error> {
     let limit = limits.max_bytes.min(i32::MAX as usize);

@@ -158,6 +158,13 @@ pub(crate) struct Comments {
     pub foot: Option<Comment>,
 }
 
+impl Comments {
+    /// Where the comments stand in the source.
+    pub fn spans(&self) -> impl Iterator<Item = Span> {
+        [&self.head, &self.line, &self.foot].into_iter().flatten().map(|comment| comment.span)
+    }
+}
+
 /// An entry that was removed: an item, or a key and its value. Its nodes stay in the arena, without a parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {

@@ -8,6 +8,8 @@ use crate::tree::{Kind, NOWHERE, NodeId};
 
 /// An entry of a flow collection with the text around it.
 struct Segment {
+    /// It was the first one.
+    first: bool,
     /// Blanks, line breaks and comments before it.
     lead: String,
     body: String,
@@ -20,6 +22,8 @@ struct Segment {
 
 /// The entries that are left, in source order, and what stands before the first entry and before the bracket.
 struct Segments {
+    /// A comment on the line of the opening bracket.
+    opening: String,
     kept: Vec<(Entry, Segment)>,
     first_lead: String,
     tail: String,
@@ -37,37 +41,40 @@ impl Emitter<'_> {
         } else {
             node.span
         };
-        let Segments { kept, first_lead, tail, trailing_comma } = self.segments(id, inner);
-        let neighbour = kept.last().map_or("", |(_, segment)| segment.lead.as_str());
-        let new_lead = match neighbour.rfind('\n') {
-            Some(at) => neighbour[at..].to_owned(),
-            None => " ".into(),
+        let Segments { opening, kept, first_lead, tail, trailing_comma } = self.segments(id, inner);
+        let neighbour =
+            kept.iter().rev().find(|(_, segment)| !segment.first).map(|(_, segment)| segment.lead.as_str());
+        let new_lead = match neighbour
+            .or(Some(first_lead.as_str()))
+            .and_then(|lead| lead.rfind('\n').map(|at| &lead[at..]))
+        {
+            Some(line) => line.to_owned(),
+            None => neighbour.filter(|lead| !lead.contains('#')).unwrap_or(" ").to_owned(),
         };
         let kept: HashMap<NodeId, Segment> =
             kept.into_iter().map(|(entry, segment)| (entry.first, segment)).collect();
         let entries = self.entries(id);
-        let mut out = String::new();
+        let mut out = opening.clone();
         for (at, entry) in entries.iter().enumerate() {
-            let last = at + 1 == entries.len();
-            let comma = !last || trailing_comma;
+            let comma = at + 1 < entries.len() || trailing_comma;
             let Some(segment) = kept.get(&entry.first) else {
-                out.push_str(if at == 0 { &first_lead } else { &new_lead });
+                out.push_str(if at == 0 { blank_part(&first_lead) } else { &new_lead });
                 out.push_str(&self.new_flow_entry(id, *entry));
                 out.push_str(if comma { "," } else { "" });
                 continue;
             };
-            out.push_str(match at {
-                0 => &first_lead,
-                _ if segment.lead.is_empty() => &new_lead,
-                _ => &segment.lead,
-            });
+            match (at, segment.first) {
+                (0, false) => out.push_str(&lead_at_front(&segment.lead, &first_lead)),
+                (1.., true) => out.push_str(&lead_behind(&segment.lead, &new_lead)),
+                _ => out.push_str(&segment.lead),
+            }
             out.push_str(&segment.body);
             out.push_str(if comma && !segment.comma { "," } else { "" });
             out.push_str(&segment.trail);
             out.push_str(if comma && segment.comma { "," } else { "" });
             out.push_str(&segment.post);
         }
-        if !entries.is_empty() {
+        if !entries.is_empty() || !opening.is_empty() {
             out.push_str(&tail);
         }
         if !has_brackets && entries.len() != 1 {
@@ -92,9 +99,11 @@ impl Emitter<'_> {
         let originals = self.originals(id);
         let mut segments = Vec::new();
         let mut trailing_comma = false;
-        let mut at = inner.start;
-        let first = originals.first().map_or(at, |(entry, _)| self.extents.content_start(entry.first));
-        let first_lead = Span { start: at, end: first }.of(source).to_owned();
+        let opening = comment_on_line(inner.of(source)).to_owned();
+        let mut at = inner.start + Span::new(opening.len(), 0).start;
+        let start_of_first =
+            originals.first().map_or(at, |(entry, _)| self.extents.content_start(entry.first));
+        let first_lead = Span { start: at, end: start_of_first.max(at) }.of(source).to_owned();
         for (entry, kept) in originals {
             let start = self.extents.content_start(entry.first);
             let end = self.flow_end(entry);
@@ -109,11 +118,12 @@ impl Emitter<'_> {
                 }
                 let body = self.apply(Span { start, end }, splices);
                 let (trail, post) = (gap.trail.of(source).into(), gap.post.of(source).into());
-                segments.push((entry, Segment { lead, body, trail, comma: gap.comma, post }));
+                let first = start == start_of_first;
+                segments.push((entry, Segment { first, lead, body, trail, comma: gap.comma, post }));
             }
         }
         let tail = Span { start: at.min(inner.end), end: inner.end }.of(source).to_owned();
-        Segments { kept: segments, first_lead, tail, trailing_comma }
+        Segments { opening, kept: segments, first_lead, tail, trailing_comma }
     }
 
     fn flow_end(&self, entry: Entry) -> u32 {
@@ -170,4 +180,28 @@ impl Gap {
             end: start + Span::new(end, 0).start,
         }
     }
+}
+
+/// The comment behind an opening bracket, on its line, with the blanks before it; empty without one.
+fn comment_on_line(text: &str) -> &str {
+    let line = text.split(['\n', '\r']).next().unwrap_or("");
+    if line.trim_start_matches([' ', '\t']).starts_with('#') { line } else { "" }
+}
+
+/// The white space at the end of a lead, from its last line on.
+fn blank_part(lead: &str) -> &str {
+    let from = lead
+        .rfind('#')
+        .map_or(0, |comment| comment + lead[comment..].find('\n').unwrap_or(lead.len() - comment));
+    &lead[from..]
+}
+
+/// The lead of an entry that comes to the front: its comments, and the white space that stood before the first entry.
+fn lead_at_front(lead: &str, first_lead: &str) -> String {
+    if lead.contains('#') { lead.to_owned() } else { blank_part(first_lead).to_owned() }
+}
+
+/// The lead of an entry that was the first and now follows others.
+fn lead_behind(lead: &str, new_lead: &str) -> String {
+    if lead.contains('#') { lead.to_owned() } else { new_lead.to_owned() }
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::{Emitter, Entry, Splice};
 use crate::edit::CommentPlace;
 use crate::extent::Extent;
+use crate::layout::{BlockScalars, Layout};
 use crate::syntax::token::Span;
 use crate::tree::NodeId;
 
@@ -16,7 +17,7 @@ impl Emitter<'_> {
     }
 
     /// All entries of a block collection in their new order, each with its comments and the blank lines above it.
-    pub(super) fn reordered(&self, id: NodeId) -> Splice {
+    pub(super) fn reordered(&self, id: NodeId, splices: &mut Vec<Splice>) {
         let source = &self.document.source;
         let column = self.tree.node(id).column as usize;
         let entries = self.entries(id);
@@ -24,38 +25,47 @@ impl Emitter<'_> {
         let extents: Vec<(Entry, Extent)> =
             originals.iter().map(|entry| (*entry, self.extent(*entry))).collect();
         let (Some((_, first)), Some((_, last))) = (extents.first(), extents.last()) else {
-            return Splice::insert(self.tree.node(id).span.start, String::new());
+            return;
         };
-        let whole = Span { start: first.lead, end: last.end };
-        let final_break = whole.of(source).ends_with(['\n', '\r']);
+        let first_inline = first.inline;
+        let whole = Span { start: if first_inline { first.lead } else { first.start }, end: last.end };
         let places: HashMap<NodeId, usize> =
             originals.iter().enumerate().map(|(at, entry)| (entry.first, at)).collect();
         let mut out = String::new();
+        let mut before: Option<Entry> = None;
         for entry in &entries {
-            let (blank, body) = match places.get(&entry.first).copied() {
+            let lines = match places.get(&entry.first).copied() {
                 Some(at) => {
+                    let above = if at == 0 { 0 } else { extents[at - 1].1.end };
                     let above = if at == 0 {
                         ""
                     } else {
-                        Span { start: extents[at - 1].1.end, end: extents[at].1.start }.of(source)
+                        Span { start: above, end: extents[at].1.start.max(above) }.of(source)
                     };
-                    (above, self.entry_text(*entry, extents[at].1, column))
+                    let above = if out.is_empty() { above.trim_start_matches(['\n', '\r']) } else { above };
+                    let above = match before {
+                        Some(before) if self.ends_in_block_scalar(before) => comments_at(above, column),
+                        Some(_) | None => above.to_owned(),
+                    };
+                    above + &self.entry_text(*entry, extents[at].1, column)
                 }
-                None => ("", self.entry_lines(id, *entry).trim_start_matches(' ').to_owned()),
+                None => self.entry_lines(id, *entry, &self.quoting_layout(id)),
             };
-            if !out.is_empty() {
-                out.push_str(blank);
-                out.extend(std::iter::repeat_n(' ', column));
-            }
-            out.push_str(&body);
+            out.push_str(&lines);
             if !out.ends_with('\n') {
                 out.push('\n');
             }
+            before = Some(*entry);
         }
-        if !final_break {
-            out.truncate(out.trim_end_matches('\n').len());
+        if first_inline {
+            out = out.trim_start_matches(' ').to_owned();
         }
-        Splice::replace(whole, out)
+        let ends_in_block = before.is_some_and(|last| self.ends_in_block_scalar(last));
+        let text = self.finished(whole.end, out, ends_in_block);
+        if ends_in_block {
+            self.move_comments_left(whole.end, column, splices);
+        }
+        splices.push(Splice::replace(whole, text));
     }
 
     /// The text of an entry in the source, from its lead on, with what was edited in it.
@@ -64,13 +74,33 @@ impl Emitter<'_> {
         if entry.last != entry.first {
             splices.extend(self.below(entry.last));
         }
-        let mut text = self.apply(Span { start: extent.lead, end: extent.end }, splices);
+        let start = if extent.inline { extent.lead } else { extent.start };
+        let mut text = self.apply(Span { start, end: extent.end }, splices);
+        if extent.inline {
+            text.insert_str(0, &" ".repeat(column));
+        }
         if let Some(head) = self.added_lines(entry, CommentPlace::Head, column) {
-            text = format!("{}{}{text}", head.trim_start_matches(' '), " ".repeat(column));
+            text.insert_str(0, &head);
         }
         if let Some(foot) = self.added_lines(entry, CommentPlace::Foot, column) {
             text = format!("{}\n{foot}\n", text.trim_end_matches('\n'));
         }
         text
     }
+
+    /// A layout for entries among others that move: without block scalars, which would take up what comes behind them.
+    fn quoting_layout(&self, id: NodeId) -> Layout<'_> {
+        let mut layout = self.layout(id);
+        layout.block_scalars = BlockScalars::Quoted;
+        layout
+    }
+}
+
+/// Lines of comments and blank lines, the comments moved to a column.
+fn comments_at(lines: &str, column: usize) -> String {
+    let moved = lines.split_inclusive('\n').map(|line| {
+        let text = line.trim_start_matches([' ', '\t']);
+        if text.starts_with('#') { format!("{}{text}", " ".repeat(column)) } else { line.to_owned() }
+    });
+    moved.collect()
 }

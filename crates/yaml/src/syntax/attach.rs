@@ -44,9 +44,9 @@ impl Waiting {
 
     pub fn into_comments(self, source: &str) -> Comments {
         Comments {
-            head: Self::join(source, &self.head),
-            line: Self::join(source, &self.line),
-            foot: Self::join(source, &self.foot),
+            head: Self::join(source, &self.head, Side::Behind),
+            line: Self::join(source, &self.line, Side::Before),
+            foot: Self::join(source, &self.foot, Side::Before),
         }
     }
 
@@ -66,16 +66,35 @@ impl Waiting {
         None
     }
 
-    /// Joins the pieces of one role to a comment.
-    pub fn join(source: &str, pieces: &[Span]) -> Option<Comment> {
+    /// Joins the pieces of one role to a comment. Its text is all of them; its span is only what stands together, next to
+    /// the node, since something that has no comments of its own may stand between.
+    pub fn join(source: &str, pieces: &[Span], node: Side) -> Option<Comment> {
         let (first, last) = (pieces.first()?, pieces.last()?);
-        let span = Span { start: first.start, end: last.end };
         if pieces.len() == 1 {
-            return Some(Comment { span, ..Comment::default() });
+            return Some(Comment { span: *first, ..Comment::default() });
         }
         let texts: Vec<String> = pieces.iter().map(|piece| text_of(source, *piece)).collect();
+        let together = |pair: &[Span]| {
+            let gap = &source[pair[0].end as usize..pair[1].start as usize];
+            gap.bytes().all(|byte| byte.is_ascii_whitespace())
+        };
+        let apart: Vec<usize> = (1..pieces.len()).filter(|at| !together(&pieces[at - 1..=*at])).collect();
+        let span = match node {
+            Side::Behind => Span { start: pieces[apart.last().copied().unwrap_or(0)].start, end: last.end },
+            Side::Before => Span {
+                start: first.start,
+                end: pieces[apart.first().copied().unwrap_or(pieces.len()) - 1].end,
+            },
+        };
         Some(Comment { span, text: Some(texts.join("\n").into()), changed: false })
     }
+}
+
+/// On which side of its comments a node stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Before,
+    Behind,
 }
 
 /// The comments of a document on their way to nodes.
@@ -453,12 +472,15 @@ fn last_blank_line(text: &str) -> Option<Split> {
     let mut end = 0;
     let mut start = 0;
     for line in text.split_inclusive(['\n', '\r']) {
-        let content = line.trim();
+        let content = line.trim_matches([' ', '\t', '\r', '\n']);
         if content.is_empty() {
             after_blank = true;
         } else {
             if after_blank {
-                found = Some(Split { end, next: start + line.len() - line.trim_start().len() });
+                found = Some(Split {
+                    end,
+                    next: start + line.len() - line.trim_start_matches([' ', '\t']).len(),
+                });
             }
             after_blank = false;
             end = start + line.trim_end_matches(['\n', '\r']).len();

@@ -93,7 +93,7 @@ fn values_change_their_kind() {
         "l:\n- 5\n- 3\n",
     );
     check("a: 1\n", |root| root.set("x").unwrap(), "x\n");
-    check("---\na: 1\n", |root| root.set("x").unwrap(), "--- x\n");
+    check("---\na: 1\n", |root| root.set("x").unwrap(), "---\nx\n");
     check("# c\n", set(&["a"], 1), "# c\na: 1\n");
     check("", set(&["a"], 1), "a: 1\n");
     check("---\n", set(&["a"], 1), "---\na: 1\n");

@@ -1,7 +1,7 @@
 //! Giving comments to the nodes that are built.
 
 use super::Builder;
-use crate::syntax::attach::Waiting;
+use crate::syntax::attach::{Side, Waiting};
 use crate::tree::{Kind, NodeId, Style};
 
 impl Builder<'_> {
@@ -26,7 +26,7 @@ impl Builder<'_> {
         queue.reach(&token);
         let rest = queue.waiting.head.split_off(stem);
         let head = std::mem::replace(&mut queue.waiting.head, rest);
-        self.tree.comments_mut(id).head = Waiting::join(self.source, &head);
+        self.tree.comments_mut(id).head = Waiting::join(self.source, &head, Side::Behind);
     }
 
     /// The end of a mapping or of a flow collection: line and foot are those of its end.
@@ -46,11 +46,11 @@ impl Builder<'_> {
     pub(super) fn document_head(&mut self) {
         let token = self.peek();
         let Some(queue) = &mut self.queue else { return };
-        self.tree.preface = Waiting::join(self.source, &queue.preface);
+        self.tree.preface = Waiting::join(self.source, &queue.preface, Side::Behind);
         if queue.implicit {
             queue.reach(&token);
             if let Some((above, below)) = queue.waiting.split_at_last_blank_line(self.source) {
-                self.tree.own.head = Waiting::join(self.source, &above);
+                self.tree.own.head = Waiting::join(self.source, &above, Side::Behind);
                 queue.waiting.head = below;
             }
         }

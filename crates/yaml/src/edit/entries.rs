@@ -1,0 +1,247 @@
+//! Adding, removing, renaming and reordering the entries of collections.
+
+use std::sync::Arc;
+
+use super::{Error, NodeMut};
+use crate::content::Content;
+use crate::extent::Extents;
+use crate::tree::{Cut, Kind, Link, NodeId, State, Style};
+
+impl NodeMut<'_> {
+    /// Sets the value of a key, which is added behind the last one when the mapping does not have it.
+    ///
+    /// # Errors
+    /// [`Error::WrongKind`] for what is no mapping (an absent value becomes one), [`Error::TooLarge`].
+    pub fn insert(&mut self, key: &str, content: impl Into<Content>) -> Result<(), Error> {
+        let content = content.into();
+        self.become_collection(Kind::Mapping)?;
+        match self.read().own_entry(key).map(|(_, value)| value.id) {
+            Some(id) => NodeMut { document: self.document, id }.set(content),
+            None => self.insert_entry(key, &content, usize::MAX).map(|_| ()),
+        }
+    }
+
+    /// Adds a pair before the one at `index`, or behind all when there are fewer.
+    ///
+    /// # Errors
+    /// [`Error::KeyExists`], [`Error::WrongKind`], [`Error::TooLarge`].
+    pub fn insert_at(&mut self, index: usize, key: &str, content: impl Into<Content>) -> Result<(), Error> {
+        self.become_collection(Kind::Mapping)?;
+        if self.read().own_entry(key).is_some() {
+            return Err(Error::KeyExists(key.into()));
+        }
+        self.insert_entry(key, &content.into(), index).map(|_| ())
+    }
+
+    pub(super) fn insert_entry(
+        &mut self,
+        key: &str,
+        content: &Content,
+        index: usize,
+    ) -> Result<NodeId, Error> {
+        let id = self.id;
+        let values = self.read().entries().map(|(_, value)| value);
+        let style = content.style_beside(values);
+        let tree = self.tree();
+        let value = content.graft(tree)?;
+        tree.node_mut(value).style = style;
+        let name = Content::string(key).graft(tree)?;
+        let before = match index {
+            0 => None,
+            usize::MAX => tree.node(id).last.get(),
+            _ => tree.children(id).nth(index.saturating_mul(2) - 1).or(tree.node(id).last.get()),
+        };
+        tree.link(id, before, name);
+        tree.link(id, Some(name), value);
+        tree.node_mut(name).key = true;
+        tree.reshape(id);
+        Ok(value)
+    }
+
+    /// Removes the first pair with that key, with its comments; tells whether there was one. Aliases of what is removed
+    /// are expanded, see [`crate::Document::notes`].
+    ///
+    /// # Errors
+    /// [`Error::WrongKind`] for what is no mapping, [`Error::TooLarge`].
+    pub fn remove(&mut self, key: &str) -> Result<bool, Error> {
+        self.need(Kind::Mapping)?;
+        if self.read().own_entry(key).is_none() {
+            return Ok(false);
+        }
+        self.expand()?;
+        let Some((key, value)) = self.read().own_entry(key).map(|(key, value)| (key.id, value.id)) else {
+            return Ok(false);
+        };
+        self.cut(key, value)?;
+        Ok(true)
+    }
+
+    /// Gives a key another name; its value, its place and its comments stay.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchKey`], [`Error::KeyExists`], [`Error::WrongKind`].
+    pub fn rename(&mut self, key: &str, to: &str) -> Result<(), Error> {
+        self.need(Kind::Mapping)?;
+        if key != to && self.read().own_entry(to).is_some() {
+            return Err(Error::KeyExists(to.into()));
+        }
+        if self.read().own_entry(key).is_none() {
+            return Err(Error::NoSuchKey(key.into()));
+        }
+        self.expand()?;
+        let Some(id) = self.read().own_entry(key).map(|(key, _)| key.id) else {
+            return Err(Error::NoSuchKey(key.into()));
+        };
+        NodeMut { document: self.document, id }.set(Content::string(to))
+    }
+
+    /// Adds an item behind the last one.
+    ///
+    /// # Errors
+    /// [`Error::WrongKind`] for what is no list (an absent value becomes one), [`Error::TooLarge`].
+    pub fn push(&mut self, content: impl Into<Content>) -> Result<(), Error> {
+        self.become_collection(Kind::Sequence)?;
+        let content = content.into();
+        let style = content.style_beside(self.read().items());
+        let id = self.id;
+        let tree = self.tree();
+        let item = content.graft(tree)?;
+        tree.node_mut(item).style = style;
+        let before = tree.node(id).last.get();
+        tree.link(id, before, item);
+        tree.reshape(id);
+        Ok(())
+    }
+
+    /// Adds an item before the one at `index`; at the end when `index` is the length.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], [`Error::WrongKind`], [`Error::TooLarge`].
+    pub fn insert_item(&mut self, index: usize, content: impl Into<Content>) -> Result<(), Error> {
+        self.become_collection(Kind::Sequence)?;
+        let len = self.read().len();
+        if index > len {
+            return Err(Error::OutOfRange { index, len });
+        }
+        let content = content.into();
+        let style = content.style_beside(self.read().items());
+        let id = self.id;
+        let tree = self.tree();
+        let item = content.graft(tree)?;
+        tree.node_mut(item).style = style;
+        let before = index.checked_sub(1).and_then(|before| tree.children(id).nth(before));
+        tree.link(id, before, item);
+        tree.reshape(id);
+        Ok(())
+    }
+
+    /// Removes an item with its comments; tells whether there was one. Aliases of what is removed are expanded, see
+    /// [`crate::Document::notes`].
+    ///
+    /// # Errors
+    /// [`Error::WrongKind`] for what is no list, [`Error::TooLarge`].
+    pub fn remove_item(&mut self, index: usize) -> Result<bool, Error> {
+        self.need(Kind::Sequence)?;
+        if self.read().at(index).is_none() {
+            return Ok(false);
+        }
+        self.expand()?;
+        let Some(item) = self.read().at(index).map(|item| item.id) else { return Ok(false) };
+        self.cut(item, item)?;
+        Ok(true)
+    }
+
+    /// Puts the entries into another order: `order[i]` is the index of the entry that comes to place `i`. Each entry
+    /// takes its comments along. Block scalars that keep all line breaks (`|+`) are quoted, since elsewhere they would
+    /// take up blank lines that are not theirs.
+    ///
+    /// # Errors
+    /// [`Error::NotAPermutation`], [`Error::WrongKind`] for scalars, [`Error::AliasBeforeAnchor`].
+    pub fn reorder(&mut self, order: &[usize]) -> Result<(), Error> {
+        let width = match self.read().target().kind() {
+            Kind::Mapping => 2,
+            Kind::Sequence => 1,
+            found @ (Kind::Scalar | Kind::Alias) => {
+                return Err(Error::WrongKind { needed: Kind::Sequence, found });
+            }
+        };
+        let len = self.read().len();
+        let mut sorted = order.to_vec();
+        sorted.sort_unstable();
+        if sorted.len() != len || sorted.iter().enumerate().any(|(at, index)| at != *index) {
+            return Err(Error::NotAPermutation { len });
+        }
+        if order.is_sorted() {
+            return Ok(());
+        }
+        self.expand()?;
+        let id = self.id;
+        let before: Vec<NodeId> = self.tree().children(id).collect();
+        let after: Vec<NodeId> =
+            order.iter().flat_map(|index| &before[index * width..(index + 1) * width]).copied().collect();
+        self.set_children(&after);
+        if let Some(alias) = self.document.tree.alias_before_anchor() {
+            self.set_children(&before);
+            return Err(Error::AliasBeforeAnchor(alias));
+        }
+        for child in before {
+            self.quote_keeping_scalar(child)?;
+        }
+        self.tree().reshape(id);
+        Ok(())
+    }
+
+    fn set_children(&mut self, children: &[NodeId]) {
+        let id = self.id;
+        let tree = self.tree();
+        tree.node_mut(id).first = Link::NONE;
+        tree.node_mut(id).last = Link::NONE;
+        for child in children {
+            tree.node_mut(*child).next = Link::NONE;
+            tree.append(id, *child);
+        }
+    }
+
+    /// Quotes the block scalar that an entry ends with, if it keeps all its line breaks.
+    fn quote_keeping_scalar(&mut self, entry: NodeId) -> Result<(), Error> {
+        let tree = &self.document.tree;
+        let mut id = entry;
+        while let (Style::Block, Some(last)) = (tree.node(id).style, tree.node(id).last.get()) {
+            id = last;
+        }
+        let node = tree.node(id);
+        let is_block = matches!(node.style, Style::Literal | Style::Folded) && node.state == State::Clean;
+        let header = if is_block { node.span.of(&self.document.source) } else { "" };
+        let keeps = header.split(['\n', '\r', '#']).next().is_some_and(|header| header.contains('+'));
+        if keeps { NodeMut { document: self.document, id }.set_style(Style::DoubleQuoted) } else { Ok(()) }
+    }
+
+    /// Takes an entry out of the collection: an item, or a key and its value.
+    fn cut(&mut self, first: NodeId, last: NodeId) -> Result<(), Error> {
+        self.release(first)?;
+        self.release(last)?;
+        let id = self.id;
+        let source = Arc::clone(&self.document.source);
+        let tree = self.tree();
+        let whole = tree.node(id).state < State::Edited;
+        let in_source = tree.node(first).state != State::New;
+        let left = tree
+            .children(id)
+            .any(|child| child != first && child != last && tree.node(child).state != State::New);
+        tree.unlink(id, first);
+        if last != first {
+            tree.unlink(id, last);
+        }
+        if in_source && whole {
+            tree.cuts.push(Cut { parent: id, first, last });
+        }
+        if whole && !left && tree.node(id).style == Style::Block {
+            // Nothing of what was read is left to hold on to: the collection is written anew.
+            let place = Extents::new(&source, tree).emptied_place(id, first, last);
+            tree.rewrite(id, place);
+        } else {
+            tree.reshape(id);
+        }
+        Ok(())
+    }
+}

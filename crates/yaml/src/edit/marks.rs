@@ -1,0 +1,108 @@
+//! The marks that edits leave in a tree.
+
+use crate::edit::CommentPlace;
+use crate::syntax::token::Span;
+use crate::tree::{Comment, Link, NodeId, Properties, State, Tree};
+
+impl Tree {
+    /// Marks a node as edited, and all above it.
+    pub(super) fn touch(&mut self, id: NodeId) {
+        let node = self.node_mut(id);
+        if node.state != State::New {
+            node.state = State::Edited;
+        }
+        self.mark_above(id);
+    }
+
+    /// Marks a collection that is written anew in its place, with the properties that stand in it.
+    pub(super) fn rewrite(&mut self, id: NodeId, place: Span) {
+        self.cuts.retain(|cut| cut.parent != id);
+        let inside = |properties: &&Properties| place.start <= properties.span.start;
+        if let Some(properties) = self.properties(id).filter(inside).cloned() {
+            self.set_properties(id, Properties { span: Span::default(), ..properties });
+        }
+        self.node_mut(id).span = place;
+        self.touch(id);
+    }
+
+    /// Marks a collection whose children changed.
+    pub(super) fn reshape(&mut self, id: NodeId) {
+        let node = self.node_mut(id);
+        node.reshaped = true;
+        node.state = node.state.max(State::Below);
+        self.mark_above(id);
+    }
+
+    /// Marks a node one of whose comments changed.
+    pub(super) fn touch_comment(&mut self, id: NodeId) {
+        let node = self.node_mut(id);
+        node.state = node.state.max(State::Below);
+        self.mark_above(id);
+    }
+
+    fn mark_above(&mut self, id: NodeId) {
+        let mut above = self.node(id).parent;
+        while let Some(parent) = above.get() {
+            let node = self.node_mut(parent);
+            if node.state != State::Clean {
+                return;
+            }
+            node.state = State::Below;
+            above = node.parent;
+        }
+    }
+
+    /// Puts `child` behind `before`, or first.
+    pub(super) fn link(&mut self, parent: NodeId, before: Option<NodeId>, child: NodeId) {
+        self.node_mut(child).parent = parent.into();
+        let next = match before {
+            Some(before) => std::mem::replace(&mut self.node_mut(before).next, child.into()),
+            None => std::mem::replace(&mut self.node_mut(parent).first, child.into()),
+        };
+        self.node_mut(child).next = next;
+        if next == Link::NONE {
+            self.node_mut(parent).last = child.into();
+        }
+    }
+
+    pub(super) fn unlink(&mut self, parent: NodeId, child: NodeId) {
+        let next = self.node(child).next;
+        let mut before = None;
+        for at in self.children(parent) {
+            if at == child {
+                break;
+            }
+            before = Some(at);
+        }
+        match before {
+            Some(before) => self.node_mut(before).next = next,
+            None => self.node_mut(parent).first = next,
+        }
+        if next == Link::NONE {
+            self.node_mut(parent).last = before.into();
+        }
+        self.node_mut(child).next = Link::NONE;
+        self.node_mut(child).parent = Link::NONE;
+    }
+
+    /// One comment of a node.
+    pub(crate) fn comment(&self, id: NodeId, place: CommentPlace) -> Option<&Comment> {
+        let comments = self.comments(id)?;
+        match place {
+            CommentPlace::Head => comments.head.as_ref(),
+            CommentPlace::Line => comments.line.as_ref(),
+            CommentPlace::Foot => comments.foot.as_ref(),
+        }
+    }
+
+    pub(super) fn set_comment(&mut self, id: NodeId, place: CommentPlace, text: &str) {
+        let comments = self.comments_mut(id);
+        let slot = match place {
+            CommentPlace::Head => &mut comments.head,
+            CommentPlace::Line => &mut comments.line,
+            CommentPlace::Foot => &mut comments.foot,
+        };
+        let span = slot.as_ref().map_or(Span::default(), |comment| comment.span);
+        *slot = Some(Comment { span, text: Some(text.into()), changed: true });
+    }
+}

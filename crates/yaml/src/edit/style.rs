@@ -1,0 +1,143 @@
+//! Styles and comments.
+
+use super::{CommentPlace, Error, NodeMut};
+use crate::content::Content;
+use crate::extent::Extents;
+use crate::scalar::Resolved;
+use crate::syntax;
+use crate::syntax::token::Span;
+use crate::tree::{Comments, Kind, NodeId, State, Style};
+
+impl NodeMut<'_> {
+    /// Asks for another style. A string takes it where its text allows, other scalars keep theirs; an empty collection or one that is new takes
+    /// it, too; a collection that stands in the source is written anew.
+    ///
+    /// # Errors
+    /// [`Error::WrongKind`] when a collection style is asked of a scalar, or the other way round.
+    pub fn set_style(&mut self, style: Style) -> Result<(), Error> {
+        let of_collection = matches!(style, Style::Block | Style::Flow);
+        let found = self.read().kind();
+        let fits = match found {
+            Kind::Mapping | Kind::Sequence => of_collection,
+            Kind::Scalar => !of_collection,
+            Kind::Alias => false,
+        };
+        if !fits {
+            let needed = if of_collection { Kind::Mapping } else { Kind::Scalar };
+            return Err(Error::WrongKind { needed, found });
+        }
+        if self.read().style() == style {
+            return Ok(());
+        }
+        if of_collection { self.set_collection_style(style) } else { self.set_scalar_style(style) }
+    }
+
+    fn set_collection_style(&mut self, style: Style) -> Result<(), Error> {
+        let id = self.id;
+        if self.read().is_empty() {
+            return Ok(());
+        }
+        let tree = &self.document.tree;
+        let below = tree.subtree(id);
+        let named = |id: &NodeId| {
+            *id != self.id && tree.properties(*id).is_some_and(|properties| properties.anchor.is_some())
+        };
+        if below.iter().any(|id| tree.node(*id).kind == Kind::Alias || named(id)) {
+            return Err(Error::HasAnchors);
+        }
+        let place = Extents::new(&self.document.source, tree).place(id);
+        let content = Content::of_place(self.read(), place);
+        if tree.node(id).state != State::New {
+            let comments = syntax::comments_within(&self.document.source, tree.span, place);
+            let copied = below.iter().filter_map(|id| tree.comments(*id));
+            let spans: Vec<Span> = copied.flat_map(Comments::spans).collect();
+            let has_home = |comment: &Span| {
+                spans.iter().any(|span| span.start <= comment.start && comment.end <= span.end)
+            };
+            if !comments.iter().all(has_home) {
+                return Err(Error::NoPlaceForComment(
+                    "a comment inside of it belongs to none of its entries",
+                ));
+            }
+        }
+        self.replace(&content)?;
+        self.tree().node_mut(id).style = style;
+        Ok(())
+    }
+
+    fn set_scalar_style(&mut self, style: Style) -> Result<(), Error> {
+        if self.read().resolved() != Resolved::Str {
+            // In quotes a number would become a string.
+            return Ok(());
+        }
+        let text = self.read().value().into_owned();
+        let id = self.id;
+        let tree = self.tree();
+        let text = tree.add_text(&text);
+        let node = tree.node_mut(id);
+        (node.text, node.string, node.style) = (text, true, style);
+        tree.touch(id);
+        Ok(())
+    }
+
+    /// Sets one of the node's comments; an empty text removes it. For the entry of a mapping, head and foot belong to
+    /// the key, see [`NodeMut::set_key_comment`].
+    ///
+    /// # Errors
+    /// [`Error::NotAComment`] when a line does not begin with `#`.
+    pub fn set_comment(&mut self, place: CommentPlace, text: &str) -> Result<(), Error> {
+        if let Some(line) = text.lines().find(|line| !line.is_empty() && !line.starts_with('#')) {
+            return Err(Error::NotAComment(line.into()));
+        }
+        self.check_comment_place(place)?;
+        let id = self.id;
+        let tree = self.tree();
+        let text = if place == CommentPlace::Line {
+            text.lines().collect::<Vec<_>>().join(" ")
+        } else {
+            text.trim_end().to_owned()
+        };
+        tree.set_comment(id, place, &text);
+        tree.touch_comment(id);
+        Ok(())
+    }
+
+    fn check_comment_place(&self, place: CommentPlace) -> Result<(), Error> {
+        let node = self.read();
+        let mut above = node.parent();
+        while let Some(parent) = above {
+            if parent.style() == Style::Flow {
+                return Err(Error::NoPlaceForComment("it is inside of a flow collection"));
+            }
+            above = parent.parent();
+        }
+        let is_value = node.parent().is_some_and(|parent| parent.kind() == Kind::Mapping);
+        let has_no_line = node.style() == Style::Block && !node.is_empty() && !is_value;
+        if place == CommentPlace::Line && has_no_line {
+            return Err(Error::NoPlaceForComment(
+                "a block collection that is no value of a key has no line of its own",
+            ));
+        }
+        let root_is_text = node.parent().is_none() && matches!(node.style(), Style::Literal | Style::Folded);
+        if place == CommentPlace::Foot && root_is_text {
+            return Err(Error::NoPlaceForComment("it would be read as text of the block scalar"));
+        }
+        Ok(())
+    }
+
+    /// Sets a comment of the key of a pair, where head and foot comments of a pair belong.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchKey`], [`Error::WrongKind`], [`Error::NotAComment`].
+    pub fn set_key_comment(&mut self, key: &str, place: CommentPlace, text: &str) -> Result<(), Error> {
+        self.expand()?;
+        self.need(Kind::Mapping)?;
+        let Some((name, value)) = self.read().own_entry(key) else {
+            return Err(Error::NoSuchKey(key.into()));
+        };
+        // What shares the key's line is commented behind it.
+        let below = value.style() == Style::Block && !value.is_empty();
+        let id = if place == CommentPlace::Line && !below { value.id } else { name.id };
+        NodeMut { document: self.document, id }.set_comment(place, text)
+    }
+}

@@ -1,0 +1,143 @@
+//! Setting values.
+
+use std::sync::Arc;
+
+use super::{CommentPlace, Error, NodeMut};
+use crate::content::{Content, Scalar, Spelling};
+use crate::extent::Extents;
+use crate::node::NodeRef;
+use crate::scalar::Resolved;
+use crate::syntax::token::Span;
+use crate::tree::{Comments, Kind, NOWHERE, NodeId, Properties, State, Style, Tree};
+
+impl NodeMut<'_> {
+    /// Sets the node to something else. Its comments and its anchor stay; a scalar keeps its quoting where the new
+    /// text allows it and does not ask for another.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    pub fn set(&mut self, content: impl Into<Content>) -> Result<(), Error> {
+        let content = content.into();
+        let Some(scalar) = content.scalar().filter(|scalar| self.keeps_properties(scalar)) else {
+            return self.replace(&content);
+        };
+        self.set_text(&scalar);
+        match content.node().and_then(NodeRef::line_comment) {
+            Some(comment) => self.set_comment(CommentPlace::Line, &comment),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the node is a scalar whose tag, if it has one, fits the new text as well.
+    fn keeps_properties(&self, scalar: &Scalar<'_>) -> bool {
+        let fits = |tag: &str| scalar.string && tag == "!!str" || !tag.starts_with("!!");
+        self.read().kind() == Kind::Scalar && self.read().tag().is_none_or(fits)
+    }
+
+    /// Replaces the text of a scalar.
+    fn set_text(&mut self, scalar: &Scalar<'_>) {
+        let node = self.read();
+        let is_string = node.resolved() == Resolved::Str;
+        if node.value() == scalar.text && is_string == scalar.string && scalar.style == Style::Plain {
+            return;
+        }
+        let plain = node.style() == Style::Plain;
+        let id = self.id;
+        let tree = self.tree();
+        let text = tree.add_text(&scalar.text);
+        let node = tree.node_mut(id);
+        if scalar.style != Style::Plain || !scalar.string && !plain {
+            node.style = scalar.style;
+        }
+        let as_written = scalar.spelling == Spelling::AsWritten && node.style == Style::Plain;
+        (node.text, node.string) = (text, scalar.string && !as_written);
+        tree.touch(id);
+    }
+
+    /// Replaces kind, content and tag of the node in its place. Its anchor and its comments stay. Aliases of what is in
+    /// it are expanded, because their anchors go.
+    pub(super) fn replace(&mut self, content: &Content) -> Result<(), Error> {
+        let id = self.id;
+        let new = content.graft(self.tree())?;
+        self.release_below(id)?;
+        let source = Arc::clone(&self.document.source);
+        let tree = self.tree();
+        tree.take_place(id, new, &source);
+        let from = tree.node(new).clone();
+        let node = tree.node_mut(id);
+        (node.kind, node.style, node.string, node.text) = (from.kind, from.style, from.string, from.text);
+        (node.first, node.last, node.cooked, node.reshaped) = (from.first, from.last, false, false);
+        tree.adopt(id);
+        let brought = tree.comments(new).cloned().unwrap_or_default();
+        tree.add_comments(id, brought);
+        tree.cuts.retain(|cut| cut.parent != id);
+        tree.touch(id);
+        Ok(())
+    }
+
+    /// Makes an absent or null value an empty collection; anything else must be one already.
+    pub(super) fn become_collection(&mut self, kind: Kind) -> Result<(), Error> {
+        if self.read().is_null() {
+            let empty = if kind == Kind::Mapping { Content::mapping() } else { Content::sequence() };
+            return self.replace(&empty);
+        }
+        self.need(kind)?;
+        self.expand()
+    }
+}
+
+impl Tree {
+    /// Gives a node the place that new content will be written to. Properties that stay as they are, on the line of the
+    /// colon or dash, are not part of it; others are written anew, with the anchor of the old node and the tag of the
+    /// new one.
+    fn take_place(&mut self, id: NodeId, new: NodeId, source: &str) {
+        let tag = self.properties(new).and_then(|properties| properties.tag.clone());
+        let old = self.properties(id).cloned();
+        let keeps = old.as_ref().is_some_and(|old| {
+            let extents = Extents::new(source, self);
+            let mark = self.node(id).mark;
+            let beside_mark = mark != NOWHERE && extents.same_line(mark, old.span.start);
+            old.tag.is_none() && tag.is_none() && !old.span.is_empty() && beside_mark
+        });
+        if self.node(id).state < State::Edited {
+            let extents = Extents::new(source, self);
+            let span = if keeps { extents.content_place(id) } else { extents.place(id) };
+            self.node_mut(id).span = span;
+        }
+        if keeps {
+            return;
+        }
+        if let Some(old) = old.as_ref().filter(|old| !old.span.is_empty()) {
+            let span = self.node(id).span;
+            self.node_mut(id).span =
+                Span { start: span.start.min(old.span.start), end: span.end.max(old.span.end) };
+        }
+        self.node_mut(id).properties = NOWHERE;
+        let anchor = old.and_then(|old| old.anchor);
+        if anchor.is_some() || tag.is_some() {
+            self.set_properties(id, Properties { anchor, tag, span: Span::default() });
+        }
+    }
+
+    /// Makes a node the parent of its children.
+    fn adopt(&mut self, id: NodeId) {
+        let mut child = self.node(id).first;
+        while let Some(at) = child.get() {
+            self.node_mut(at).parent = id.into();
+            child = self.node(at).next;
+        }
+    }
+
+    /// Gives a node the comments that new content brings, where it has none.
+    fn add_comments(&mut self, id: NodeId, brought: Comments) {
+        let Comments { head, line, foot } = brought;
+        for (place, comment) in
+            [(CommentPlace::Head, head), (CommentPlace::Line, line), (CommentPlace::Foot, foot)]
+        {
+            let text = comment.and_then(|comment| comment.text);
+            if let Some(text) = text.filter(|_| self.comment(id, place).is_none()) {
+                self.set_comment(id, place, &text);
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Comments that edits set.
+
+use super::{Emitter, Entry, Splice};
+use crate::edit::CommentPlace;
+use crate::layout::push_comment;
+use crate::syntax::token::Span;
+use crate::tree::{Comment, NOWHERE, NodeId, State, Style};
+
+impl Emitter<'_> {
+    /// Splices for comments of a node that were set: line comments, and those that stand in the source already.
+    pub(super) fn comments_in_place(&self, id: NodeId, splices: &mut Vec<Splice>) {
+        for place in [CommentPlace::Head, CommentPlace::Foot] {
+            let set = self.set_comment(id, place).filter(|comment| !comment.span.is_empty());
+            splices.extend(set.map(|comment| self.comment_in_place(comment)));
+        }
+        let line = self.set_comment(id, CommentPlace::Line);
+        splices.extend(line.and_then(|comment| self.line_comment(id, comment)));
+    }
+
+    /// A comment that an edit set.
+    fn set_comment(&self, id: NodeId, place: CommentPlace) -> Option<&Comment> {
+        self.tree.comment(id, place).filter(|comment| comment.changed)
+    }
+
+    /// The text of a comment that an edit added where there was none.
+    fn added_comment(&self, id: NodeId, place: CommentPlace) -> Option<&str> {
+        let comment = self.set_comment(id, place).filter(|comment| comment.span.is_empty())?;
+        comment.text.as_deref().filter(|text| !text.is_empty())
+    }
+
+    /// Head and foot comments that were added to an entry of a block collection.
+    pub(super) fn entry_comments(&self, parent: NodeId, entry: Entry, splices: &mut Vec<Splice>) {
+        let column = self.tree.node(parent).column as usize;
+        let lines = |place| self.added_lines(entry, place, column);
+        if let Some(head) = lines(CommentPlace::Head) {
+            let extent = self.extent(entry);
+            let splice = if extent.inline {
+                let text = format!("{}{}", head.trim_start_matches(' '), " ".repeat(column));
+                Splice::insert(extent.lead, text)
+            } else {
+                Splice::insert(self.extents.line_start(self.extents.content_start(entry.first)), head)
+            };
+            splices.push(splice.leading());
+        }
+        if let Some(mut foot) = lines(CommentPlace::Foot) {
+            let end = self.extent(entry).end;
+            // A blank line tells that it is not the head of what follows.
+            if (end as usize) < self.document.source.len() && !self.extents.is_blank_line(end) {
+                foot.push('\n');
+            }
+            self.insert_lines(end, foot, false, splices);
+        }
+    }
+
+    /// The lines of the comments that were added to an entry, at a column.
+    pub(super) fn added_lines(&self, entry: Entry, place: CommentPlace, column: usize) -> Option<String> {
+        let mut lines = String::new();
+        for id in
+            [Some(entry.first), Some(entry.last).filter(|last| *last != entry.first)].into_iter().flatten()
+        {
+            if let Some(text) = self.added_comment(id, place) {
+                push_comment(&mut lines, text, column);
+            }
+        }
+        (!lines.is_empty()).then_some(lines)
+    }
+
+    /// Head and foot comments that were added to the root.
+    pub(super) fn root_comments(&self, id: NodeId, splices: &mut Vec<Splice>) {
+        if let Some(text) = self.added_comment(id, CommentPlace::Head) {
+            let mut lines = String::new();
+            push_comment(&mut lines, text, 0);
+            let start = self.tree.start(id);
+            let own_line = self.extents.begins_line(start);
+            // Behind `---` on its line there is no place above: the comment goes before the marker.
+            let beside_mark = self.tree.start_mark != NOWHERE && !own_line;
+            let line = self.extents.line_start(if beside_mark { self.tree.start_mark } else { start });
+            let splice = Splice::insert(line, lines);
+            splices.push(splice.leading());
+        }
+        if let Some(text) = self.added_comment(id, CommentPlace::Foot) {
+            let mut lines = String::from("\n");
+            push_comment(&mut lines, text, 0);
+            let end = self.extents.end_of_lines(self.extents.place(id).end);
+            self.insert_lines(end, lines, false, splices);
+        }
+    }
+
+    /// A comment that stands in the source already: other text in its place, or its lines cut.
+    fn comment_in_place(&self, comment: &Comment) -> Splice {
+        let text = comment.text.as_deref().unwrap_or("");
+        let span = comment.span;
+        let own_line = self.extents.begins_line(span.start);
+        if text.is_empty() {
+            let start = if own_line {
+                self.extents.line_start(span.start)
+            } else {
+                self.end_of_text_before(span.start)
+            };
+            let end = if own_line { self.extents.end_of_lines(span.end) } else { span.end };
+            return Splice::replace(Span { start, end }, String::new());
+        }
+        let mut lines = String::new();
+        push_comment(&mut lines, text, self.extents.column(span.start) as usize);
+        let ends_line = self.extents.after_break(span.end);
+        let lines = lines.trim_start_matches(' ');
+        let lines = if ends_line { lines } else { lines.trim_end_matches('\n') };
+        Splice::replace(span, lines)
+    }
+
+    fn end_of_text_before(&self, at: u32) -> u32 {
+        let before = &self.document.source[..at as usize];
+        Span::new(before.trim_end_matches([' ', '\t']).len(), 0).start
+    }
+
+    fn line_comment(&self, id: NodeId, comment: &Comment) -> Option<Splice> {
+        if !comment.span.is_empty() {
+            return Some(self.comment_in_place(comment));
+        }
+        let text = comment.text.as_deref().filter(|text| !text.is_empty())?;
+        let value = if self.tree.node(id).key { self.tree.node(id).next.get()? } else { id };
+        Some(Splice::insert(self.line_end_of(value)?, format!(" {text}")).leading())
+    }
+
+    /// Where a comment on the line of a node goes: behind the key for block collections, behind the header for block
+    /// scalars, else behind the node. `None` where the node brings its comment itself when it is written anew.
+    pub(super) fn line_end_of(&self, id: NodeId) -> Option<u32> {
+        let node = self.tree.node(id);
+        let place = node.span;
+        let edited = node.state == State::Edited;
+        if edited && place.end > place.start && self.extents.after_break(place.end) {
+            return None;
+        }
+        let behind_mark = node.style == Style::Block && node.first.get().is_some();
+        let moved_up = edited && node.mark != NOWHERE && !self.extents.same_line(node.mark, place.start);
+        if behind_mark || moved_up && !self.has_own_head(id, node.mark) {
+            return (node.mark != NOWHERE).then(|| self.behind_mark(id, node.mark));
+        }
+        if !edited && matches!(node.style, Style::Literal | Style::Folded) {
+            let header = Span { start: place.start, end: self.extents.line_end(place.start) };
+            return Some(
+                place.start
+                    + Span::new(
+                        header.of(&self.document.source).trim_end_matches([' ', '\t', '\r', '\n']).len(),
+                        0,
+                    )
+                    .start,
+            );
+        }
+        Some(place.end)
+    }
+
+    /// Behind the colon or dash, and behind the properties that stay there.
+    pub(super) fn behind_mark(&self, id: NodeId, mark: u32) -> u32 {
+        let kept = self.tree.properties(id).filter(|properties| !properties.span.is_empty());
+        let on_line = kept.filter(|properties| self.extents.same_line(mark, properties.span.start));
+        on_line.map_or(mark + 1, |properties| properties.span.end).max(mark + 1)
+    }
+
+    /// Whether the value has a comment above it that stands below its key.
+    pub(super) fn has_own_head(&self, id: NodeId, mark: u32) -> bool {
+        self.tree.comment(id, CommentPlace::Head).is_some_and(|head| head.span.start > mark)
+    }
+}

@@ -1,0 +1,140 @@
+//! Block scalars take up what stands behind them: blank lines, comments that are indented deeper, the end of the text.
+//! These are the places where an edit must look at its neighbours.
+
+use super::{Emitter, Entry, Splice};
+use crate::layout::{BlockScalars, Layout};
+use crate::syntax::token::Span;
+use crate::tree::{Kind, NodeId, State, Style};
+
+impl Emitter<'_> {
+    /// A layout for text that will be followed by the source from `at` on: without block scalars where a comment there
+    /// would be read as text of the last one.
+    pub(super) fn safe_layout(&self, id: NodeId, at: u32) -> Layout<'_> {
+        let mut layout = self.layout(id);
+        if self.indented_comments(at).next().is_some() {
+            layout.block_scalars = BlockScalars::Quoted;
+        }
+        layout
+    }
+
+    /// The comments on lines of their own from `at` on, up to the next text, that are indented; each with its column.
+    pub(super) fn indented_comments(&self, at: u32) -> impl Iterator<Item = (u32, u32)> {
+        let mut line = at;
+        std::iter::from_fn(move || {
+            loop {
+                let text = Span { start: line, end: self.tree.span.end.max(line) }.of(&self.document.source);
+                let blanks = text.len() - text.trim_start_matches([' ', '\t']).len();
+                let start = line;
+                let content = start + Span::new(blanks, 0).start;
+                let byte = self.document.source.as_bytes().get(content as usize).copied();
+                if content >= self.tree.span.end || !matches!(byte, Some(b'#' | b'\n' | b'\r')) {
+                    return None;
+                }
+                line = self.extents.line_end(content);
+                if byte == Some(b'#') && blanks > 0 {
+                    return Some((start, content));
+                }
+            }
+        })
+    }
+
+    /// The scalar that a node ends with.
+    fn tail(&self, id: NodeId) -> NodeId {
+        let mut at = id;
+        while let (Style::Block, Kind::Mapping | Kind::Sequence, Some(last)) =
+            (self.tree.node(at).style, self.tree.node(at).kind, self.tree.node(at).last.get())
+        {
+            at = last;
+        }
+        at
+    }
+
+    /// Whether an entry ends with a block scalar as it stands in the source.
+    pub(super) fn ends_in_block_scalar(&self, entry: Entry) -> bool {
+        let node = self.tree.node(self.tail(entry.last));
+        node.state == State::Clean && matches!(node.style, Style::Literal | Style::Folded)
+    }
+
+    /// Whether that block scalar keeps all line breaks behind it.
+    pub(super) fn ends_in_keeping_scalar(&self, entry: Entry) -> bool {
+        let node = self.tree.node(self.tail(entry.last));
+        let header = node.span.of(&self.document.source);
+        let header = header.split(['\n', '\r', '#']).next().unwrap_or("");
+        self.ends_in_block_scalar(entry) && header.contains('+')
+    }
+
+    /// The text that ends at `at`: without its last line break where the source had none, unless a value counts on it.
+    pub(super) fn finished(&self, at: u32, mut text: String, needs_break: bool) -> String {
+        let unfinished = at as usize == self.document.source.len() && !self.extents.after_break(at);
+        if unfinished && !needs_break {
+            text.truncate(text.trim_end_matches('\n').len());
+        }
+        text
+    }
+
+    /// Inserts whole lines at `at`, which is the beginning of a line or the end of a text without a final line break.
+    pub(super) fn insert_lines(&self, at: u32, lines: String, needs_break: bool, splices: &mut Vec<Splice>) {
+        if at <= self.extents.line_start(at) || lines.is_empty() {
+            splices.push(Splice::insert(at, lines));
+            return;
+        }
+        self.finish_last_scalar(splices);
+        splices.push(Splice::insert(at, format!("\n{}", self.finished(at, lines, needs_break))));
+    }
+
+    /// Before something is put behind a text that ends in a block scalar without a line break: the scalar must say that
+    /// it has none.
+    fn finish_last_scalar(&self, splices: &mut Vec<Splice>) {
+        let node = self.tree.node(self.tail(self.tree.root));
+        let in_source = node.state == State::Clean && node.span.end as usize == self.document.source.len();
+        if !in_source
+            || !matches!(node.style, Style::Literal | Style::Folded)
+            || self.finished_last.replace(true)
+        {
+            return;
+        }
+        let header = node.span.of(&self.document.source);
+        let header = header.split(['\n', '\r', '#']).next().unwrap_or("");
+        let behind_indicator = node.span.start + 1;
+        if let Some(plus) = header.find('+') {
+            let at = node.span.start + Span::new(plus, 0).start;
+            splices.push(Splice::replace(Span { start: at, end: at + 1 }, "-"));
+        } else if !header.contains('-') {
+            splices.push(Splice::insert(behind_indicator, "-"));
+        }
+    }
+
+    /// What a cut behind an entry that ends in a block scalar must respect: blank lines that would become its text go,
+    /// comments that would become its text move to the column of the collection, and its last line break stays.
+    pub(super) fn cut_behind(
+        &self,
+        before: Entry,
+        cut: Span,
+        start: u32,
+        column: usize,
+        splices: &mut Vec<Splice>,
+    ) -> Span {
+        if !self.ends_in_block_scalar(before) {
+            return cut;
+        }
+        let mut cut = Span { start: cut.start.max(start), end: cut.end };
+        while self.ends_in_keeping_scalar(before)
+            && cut.end < self.tree.span.end
+            && self.extents.is_blank_line(cut.end)
+        {
+            cut.end = self.extents.line_end(cut.end);
+        }
+        self.move_comments_left(cut.end, column, splices);
+        cut
+    }
+
+    /// Moves the indented comments from `at` on to a column, where they are deeper than that.
+    pub(super) fn move_comments_left(&self, at: u32, column: usize, splices: &mut Vec<Splice>) {
+        for (start, content) in self.indented_comments(at) {
+            let keep = start + Span::new(column, 0).start;
+            if content > keep {
+                splices.push(Splice::replace(Span { start: keep, end: content }, ""));
+            }
+        }
+    }
+}
