@@ -46,7 +46,8 @@ impl PackageName {
     pub fn imported(raw: &str) -> Result<Self, Error> {
         let name = without_outer_slashes(raw);
         let (path, leaf) = split(name);
-        if !path.is_empty() {
+        // A name that still begins with a slash has an empty path, which is checked like any other.
+        if name.contains('/') {
             check_path(raw, path)?;
         }
         check_segments(raw, path)?;

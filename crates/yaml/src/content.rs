@@ -10,6 +10,7 @@ use crate::emit;
 use crate::error;
 use crate::node::NodeRef;
 use crate::scalar;
+use crate::syntax;
 use crate::syntax::token::Span;
 use crate::tree::{Comment, Comments, Kind, NodeId, Properties, Style, Tree};
 
@@ -211,7 +212,14 @@ fn comment_of(from: NodeRef<'_>, place: CommentPlace, within: Option<Span>) -> O
     let span = comment.span;
     let inside =
         within.is_none_or(|within| span.is_empty() || within.start <= span.start && span.end <= within.end);
-    let text = emit::comment_text(&from.document.source, Some(comment)).filter(|_| inside)?;
+    // Of a comment in pieces, only what stands next to the node moves with it.
+    let text = match within {
+        Some(_) if !comment.changed && !span.is_empty() => {
+            Some(syntax::comment_text(&from.document.source, span))
+        }
+        _ => emit::comment_text(&from.document.source, Some(comment)),
+    };
+    let text = text.filter(|_| inside)?;
     Some(Comment { text: Some(text.into()), ..Comment::default() })
 }
 

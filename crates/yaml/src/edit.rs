@@ -46,6 +46,12 @@ pub enum Error {
     /// The content is too large.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
+    /// The document would nest deeper than it could be read again.
+    #[error("the document would have more than {limit} collections in each other")]
+    TooDeep {
+        /// `YamlLimits::max_depth`.
+        limit: usize,
+    },
     /// The comment has a line that does not begin with `#`.
     #[error("each line of a comment begins with \"#\", this one does not: \"{0}\"")]
     NotAComment(String),

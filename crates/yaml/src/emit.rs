@@ -6,7 +6,7 @@ mod guard;
 mod order;
 mod replace;
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 
 use crate::document::Document;
@@ -38,9 +38,18 @@ pub(crate) fn lossless(document: &Document) -> String {
         cuts.entry(cut.parent).or_default().push(Entry { first: cut.first, last: cut.last });
     }
     let extents = Extents::new(&document.source, tree);
-    let emitter =
-        Emitter { document, tree, extents, cuts, habits: OnceCell::new(), finished_last: Cell::new(false) };
-    let splices = emitter.below(tree.root);
+    let emitter = Emitter {
+        document,
+        tree,
+        extents,
+        cuts,
+        habits: OnceCell::new(),
+        finished_last: Cell::new(false),
+        composed: RefCell::default(),
+    };
+    emitter.compose();
+    let mut splices = emitter.below(tree.root);
+    emitter.root_comments(tree.root, &mut splices);
     emitter.apply(tree.span, splices)
 }
 
@@ -101,6 +110,8 @@ struct Emitter<'a> {
     habits: OnceCell<Habits>,
     /// The block scalar at the end of the text was told that it has no line break.
     finished_last: Cell<bool>,
+    /// The splices of collections that are put together as a whole, until the walk comes to them.
+    composed: RefCell<HashMap<NodeId, Vec<Splice>>>,
 }
 
 impl Emitter<'_> {
@@ -163,18 +174,11 @@ impl Emitter<'_> {
             State::Below => {}
         }
         self.comments_in_place(id, splices);
-        if node.parent.get().is_none() {
-            self.root_comments(id, splices);
-        }
         if node.state == State::Edited || !matches!(node.kind, Kind::Mapping | Kind::Sequence) {
             return;
         }
-        if node.style == Style::Flow && node.reshaped {
-            splices.push(self.flow_collection(id));
-            return;
-        }
-        if node.reshaped && !self.in_source_order(id) {
-            self.reordered(id, splices);
+        if self.is_composed(id) {
+            splices.extend(self.composed.borrow_mut().remove(&id).unwrap_or_default());
             return;
         }
         if node.style == Style::Block {
@@ -183,6 +187,38 @@ impl Emitter<'_> {
         let first = work.len();
         work.extend(self.tree.children(id).map(Step::Enter));
         work[first..].reverse();
+    }
+
+    /// Whether a collection is put together from its entries instead of being spliced: commas and places change.
+    fn is_composed(&self, id: NodeId) -> bool {
+        let node = self.tree.node(id);
+        node.state == State::Below
+            && node.reshaped
+            && (node.style == Style::Flow || !self.in_source_order(id))
+    }
+
+    /// Puts such collections together, the innermost first, so that nesting needs no stack.
+    fn compose(&self) {
+        let mut composed = Vec::new();
+        let mut work = vec![self.tree.root];
+        while let Some(id) = work.pop() {
+            let node = self.tree.node(id);
+            if node.state != State::Below || !matches!(node.kind, Kind::Mapping | Kind::Sequence) {
+                continue;
+            }
+            if self.is_composed(id) {
+                composed.push(id);
+            }
+            work.extend(self.tree.children(id));
+        }
+        for id in composed.into_iter().rev() {
+            let mut splices = Vec::new();
+            match self.tree.node(id).style {
+                Style::Flow => splices.push(self.flow_collection(id)),
+                _ => self.reordered(id, &mut splices),
+            }
+            self.composed.borrow_mut().insert(id, splices);
+        }
     }
 
     fn layout(&self, id: NodeId) -> Layout<'_> {
@@ -248,7 +284,7 @@ impl Emitter<'_> {
                     format!("{}{}", lines.trim_start_matches(' '), " ".repeat(column)),
                 ));
             } else {
-                self.insert_lines(at, lines, layout.needs_last_break(entry.last), splices);
+                self.insert_lines(at, lines, layout.last_break(entry.last), splices);
             }
         }
     }

@@ -87,6 +87,11 @@ pub(crate) enum Behind {
         /// The column of what stands behind the dash.
         content: usize,
     },
+    /// A dash and properties that stay there: collections begin on the next line, at a column.
+    Properties {
+        /// The column of the lines below.
+        content: usize,
+    },
 }
 
 /// Writes nodes of a document.
@@ -94,6 +99,14 @@ pub(crate) struct Layout<'a> {
     document: &'a Document,
     habits: Habits,
     pub block_scalars: BlockScalars,
+}
+
+/// Whether the last line break of new text may be left out, where the source had none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LastBreak {
+    Free,
+    /// A value counts on it.
+    Needed,
 }
 
 /// Whether text over several lines may be written as a block scalar.
@@ -212,13 +225,14 @@ impl<'a> Layout<'a> {
             return Pieces { inline: properties + first, rest };
         }
         let deeper = match (behind, node.kind()) {
-            (Behind::Dash { content }, _) => content,
+            (Behind::Dash { content } | Behind::Properties { content }, _) => content,
             (Behind::Key, Kind::Sequence) => column + self.habits.dash,
             (Behind::Key, _) => column + self.habits.step,
         };
         let lines = self.entries(id, deeper);
-        let joins =
-            behind != Behind::Key && properties.is_empty() && !lines.trim_start_matches(' ').starts_with('#');
+        let joins = matches!(behind, Behind::Dash { .. })
+            && properties.is_empty()
+            && !lines.trim_start_matches(' ').starts_with('#');
         if !joins {
             return Pieces { inline: properties, rest: lines };
         }
@@ -274,9 +288,15 @@ impl<'a> Layout<'a> {
         self.with_properties(id, self.inline_at(id, &place))
     }
 
-    /// A node inside of a flow collection.
-    pub fn flow(&self, id: NodeId, key: bool) -> String {
-        let place = Place { indent: 0, step: self.habits.step, flow: true, key };
+    /// A key inside of a flow collection.
+    pub fn flow_key(&self, id: NodeId) -> String {
+        let place = Place { indent: 0, step: self.habits.step, flow: true, key: true };
+        self.with_properties(id, self.inline_at(id, &place))
+    }
+
+    /// A value or an item inside of a flow collection.
+    pub fn flow_value(&self, id: NodeId) -> String {
+        let place = Place { indent: 0, step: self.habits.step, flow: true, key: false };
         self.with_properties(id, self.inline_at(id, &place))
     }
 
@@ -295,15 +315,13 @@ impl<'a> Layout<'a> {
                 present(&node.value(), kind, self.style_of(node), place)
             }
             Kind::Sequence => {
-                let items: Vec<String> = node.items().map(|item| self.flow(item.id, false)).collect();
+                let items: Vec<String> = node.items().map(|item| self.flow_value(item.id)).collect();
                 format!("[{}]", items.join(", "))
             }
             Kind::Mapping => {
                 let pairs: Vec<String> = node
                     .entries()
-                    .map(|(key, value)| {
-                        format!("{}: {}", self.flow(key.id, true), self.flow(value.id, false))
-                    })
+                    .map(|(key, value)| format!("{}: {}", self.flow_key(key.id), self.flow_value(value.id)))
                     .collect();
                 format!("{{{}}}", pairs.join(", "))
             }
@@ -327,16 +345,16 @@ impl Layout<'_> {
     }
 
     /// Whether the value of a node counts on the line break behind its last line.
-    pub fn needs_last_break(&self, id: NodeId) -> bool {
+    pub fn last_break(&self, id: NodeId) -> LastBreak {
         let mut at = self.node(id);
         while self.is_block(at.id) {
             let Some(last) = self.document.tree.node(at.id).last.get() else { break };
             at = self.node(last);
         }
         let place = Place { indent: 0, step: self.habits.step, flow: false, key: false };
-        at.kind() == Kind::Scalar
-            && at.value().ends_with('\n')
-            && self.inline_at(at.id, &place).starts_with(['|', '>'])
+        let ends_with_break = at.kind() == Kind::Scalar && at.value().ends_with('\n');
+        let is_block_scalar = ends_with_break && self.inline_at(at.id, &place).starts_with(['|', '>']);
+        if is_block_scalar { LastBreak::Needed } else { LastBreak::Free }
     }
 }
 

@@ -42,8 +42,8 @@ impl NodeMut<'_> {
         let id = self.id;
         let values = self.read().entries().map(|(_, value)| value);
         let style = content.style_beside(values);
+        let value = self.graft_below(content)?;
         let tree = self.tree();
-        let value = content.graft(tree)?;
         tree.node_mut(value).style = style;
         let name = Content::string(key).graft(tree)?;
         let before = match index {
@@ -104,8 +104,8 @@ impl NodeMut<'_> {
         let content = content.into();
         let style = content.style_beside(self.read().items());
         let id = self.id;
+        let item = self.graft_below(&content)?;
         let tree = self.tree();
-        let item = content.graft(tree)?;
         tree.node_mut(item).style = style;
         let before = tree.node(id).last.get();
         tree.link(id, before, item);
@@ -126,8 +126,8 @@ impl NodeMut<'_> {
         let content = content.into();
         let style = content.style_beside(self.read().items());
         let id = self.id;
+        let item = self.graft_below(&content)?;
         let tree = self.tree();
-        let item = content.graft(tree)?;
         tree.node_mut(item).style = style;
         let before = index.checked_sub(1).and_then(|before| tree.children(id).nth(before));
         tree.link(id, before, item);

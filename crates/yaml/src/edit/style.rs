@@ -29,12 +29,18 @@ impl NodeMut<'_> {
         if self.read().style() == style {
             return Ok(());
         }
-        if of_collection { self.set_collection_style(style) } else { self.set_scalar_style(style) }
+        if of_collection {
+            return self.set_collection_style(style);
+        }
+        self.set_scalar_style(style);
+        Ok(())
     }
 
     fn set_collection_style(&mut self, style: Style) -> Result<(), Error> {
         let id = self.id;
-        if self.read().is_empty() {
+        let inside_flow = std::iter::successors(self.read().parent(), |node| node.parent())
+            .any(|node| node.style() == Style::Flow);
+        if self.read().is_empty() || inside_flow && style == Style::Block {
             return Ok(());
         }
         let tree = &self.document.tree;
@@ -42,6 +48,10 @@ impl NodeMut<'_> {
         let named = |id: &NodeId| {
             *id != self.id && tree.properties(*id).is_some_and(|properties| properties.anchor.is_some())
         };
+        let collection_key = |id: &NodeId| tree.node(*id).key && tree.node(*id).kind != Kind::Scalar;
+        if below.iter().any(collection_key) && below.iter().any(|id| tree.comments(*id).is_some()) {
+            return Err(Error::NoPlaceForComment("it has keys that are collections"));
+        }
         if below.iter().any(|id| tree.node(*id).kind == Kind::Alias || named(id)) {
             return Err(Error::HasAnchors);
         }
@@ -49,7 +59,7 @@ impl NodeMut<'_> {
         let content = Content::of_place(self.read(), place);
         if tree.node(id).state != State::New {
             let comments = syntax::comments_within(&self.document.source, tree.span, place);
-            let copied = below.iter().filter_map(|id| tree.comments(*id));
+            let copied = below.iter().filter(|below| **below != id).filter_map(|id| tree.comments(*id));
             let spans: Vec<Span> = copied.flat_map(Comments::spans).collect();
             let has_home = |comment: &Span| {
                 spans.iter().any(|span| span.start <= comment.start && comment.end <= span.end)
@@ -65,10 +75,10 @@ impl NodeMut<'_> {
         Ok(())
     }
 
-    fn set_scalar_style(&mut self, style: Style) -> Result<(), Error> {
+    fn set_scalar_style(&mut self, style: Style) {
         if self.read().resolved() != Resolved::Str {
             // In quotes a number would become a string.
-            return Ok(());
+            return;
         }
         let text = self.read().value().into_owned();
         let id = self.id;
@@ -77,7 +87,6 @@ impl NodeMut<'_> {
         let node = tree.node_mut(id);
         (node.text, node.string, node.style) = (text, true, style);
         tree.touch(id);
-        Ok(())
     }
 
     /// Sets one of the node's comments; an empty text removes it. For the entry of a mapping, head and foot belong to
@@ -86,11 +95,9 @@ impl NodeMut<'_> {
     /// # Errors
     /// [`Error::NotAComment`] when a line does not begin with `#`.
     pub fn set_comment(&mut self, place: CommentPlace, text: &str) -> Result<(), Error> {
-        if let Some(line) = text.lines().find(|line| !line.is_empty() && !line.starts_with('#')) {
-            return Err(Error::NotAComment(line.into()));
-        }
+        check_text(text)?;
         self.check_comment_place(place)?;
-        let id = self.id;
+        let id = if place == CommentPlace::Line { self.owner_of_line() } else { self.id };
         let tree = self.tree();
         let text = if place == CommentPlace::Line {
             text.lines().collect::<Vec<_>>().join(" ")
@@ -102,7 +109,19 @@ impl NodeMut<'_> {
         Ok(())
     }
 
-    fn check_comment_place(&self, place: CommentPlace) -> Result<(), Error> {
+    /// The node whose line comment stands on the line of this one: itself, or the key of a value that has none.
+    fn owner_of_line(&self) -> NodeId {
+        let node = self.read();
+        let has_line =
+            |id| self.document.tree.comment(id, CommentPlace::Line).is_some_and(|line| !line.span.is_empty());
+        let key = node.parent().and_then(|parent| parent.entries().find(|(_, value)| value.id == self.id));
+        match key {
+            Some((key, _)) if !has_line(self.id) && has_line(key.id) => key.id,
+            Some(_) | None => self.id,
+        }
+    }
+
+    pub(super) fn check_comment_place(&self, place: CommentPlace) -> Result<(), Error> {
         let node = self.read();
         let mut above = node.parent();
         while let Some(parent) = above {
@@ -130,8 +149,12 @@ impl NodeMut<'_> {
     /// # Errors
     /// [`Error::NoSuchKey`], [`Error::WrongKind`], [`Error::NotAComment`].
     pub fn set_key_comment(&mut self, key: &str, place: CommentPlace, text: &str) -> Result<(), Error> {
-        self.expand()?;
         self.need(Kind::Mapping)?;
+        if self.read().own_entry(key).is_none() {
+            return Err(Error::NoSuchKey(key.into()));
+        }
+        check_text(text)?;
+        self.expand()?;
         let Some((name, value)) = self.read().own_entry(key) else {
             return Err(Error::NoSuchKey(key.into()));
         };
@@ -139,5 +162,13 @@ impl NodeMut<'_> {
         let below = value.style() == Style::Block && !value.is_empty();
         let id = if place == CommentPlace::Line && !below { value.id } else { name.id };
         NodeMut { document: self.document, id }.set_comment(place, text)
+    }
+}
+
+/// Refuses lines that are no comment.
+fn check_text(text: &str) -> Result<(), Error> {
+    match text.lines().find(|line| !line.is_empty() && !line.starts_with('#')) {
+        Some(line) => Err(Error::NotAComment(line.into())),
+        None => Ok(()),
     }
 }

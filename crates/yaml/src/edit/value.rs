@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use lanai_types::YamlLimits;
+
 use super::{CommentPlace, Error, NodeMut};
 use crate::content::{Content, Scalar, Spelling};
 use crate::extent::Extents;
@@ -22,7 +24,8 @@ impl NodeMut<'_> {
             return self.replace(&content);
         };
         self.set_text(&scalar);
-        match content.node().and_then(NodeRef::line_comment) {
+        let comment = content.node().and_then(NodeRef::line_comment);
+        match comment.filter(|_| self.check_comment_place(CommentPlace::Line).is_ok()) {
             Some(comment) => self.set_comment(CommentPlace::Line, &comment),
             None => Ok(()),
         }
@@ -58,7 +61,8 @@ impl NodeMut<'_> {
     /// it are expanded, because their anchors go.
     pub(super) fn replace(&mut self, content: &Content) -> Result<(), Error> {
         let id = self.id;
-        let new = content.graft(self.tree())?;
+        let above = self.ancestors();
+        let new = self.graft(content, above)?;
         self.release_below(id)?;
         let source = Arc::clone(&self.document.source);
         let tree = self.tree();
@@ -69,10 +73,42 @@ impl NodeMut<'_> {
         (node.first, node.last, node.cooked, node.reshaped) = (from.first, from.last, false, false);
         tree.adopt(id);
         let brought = tree.comments(new).cloned().unwrap_or_default();
-        tree.add_comments(id, brought);
         tree.cuts.retain(|cut| cut.parent != id);
         tree.touch(id);
+        self.add_comments(brought);
         Ok(())
+    }
+
+    /// Copies content into the tree, to be put below this node.
+    pub(super) fn graft_below(&mut self, content: &Content) -> Result<NodeId, Error> {
+        let above = self.ancestors() + 1;
+        self.graft(content, above)
+    }
+
+    /// Copies content into the tree, to be put where that many collections are around it.
+    fn graft(&mut self, content: &Content, above: usize) -> Result<NodeId, Error> {
+        let limit = YamlLimits::default().max_depth;
+        let tree = self.tree();
+        let new = content.graft(tree)?;
+        if above + tree.depth(new) > limit { Err(Error::TooDeep { limit }) } else { Ok(new) }
+    }
+
+    fn ancestors(&self) -> usize {
+        std::iter::successors(self.read().parent(), |node| node.parent()).count()
+    }
+
+    /// Gives the node the comments that new content brings, where it has none and there is a place for them.
+    fn add_comments(&mut self, brought: Comments) {
+        let id = self.id;
+        let Comments { head, line, foot } = brought;
+        for (place, comment) in
+            [(CommentPlace::Head, head), (CommentPlace::Line, line), (CommentPlace::Foot, foot)]
+        {
+            let Some(text) = comment.and_then(|comment| comment.text) else { continue };
+            if self.check_comment_place(place).is_ok() && self.document.tree.comment(id, place).is_none() {
+                self.tree().set_comment(id, place, &text);
+            }
+        }
     }
 
     /// Makes an absent or null value an empty collection; anything else must be one already.
@@ -128,16 +164,16 @@ impl Tree {
         }
     }
 
-    /// Gives a node the comments that new content brings, where it has none.
-    fn add_comments(&mut self, id: NodeId, brought: Comments) {
-        let Comments { head, line, foot } = brought;
-        for (place, comment) in
-            [(CommentPlace::Head, head), (CommentPlace::Line, line), (CommentPlace::Foot, foot)]
-        {
-            let text = comment.and_then(|comment| comment.text);
-            if let Some(text) = text.filter(|_| self.comment(id, place).is_none()) {
-                self.set_comment(id, place, &text);
+    /// How many collections are in each other, at most, from a node down.
+    fn depth(&self, id: NodeId) -> usize {
+        let mut deepest = 0;
+        let mut work = vec![(id, 0)];
+        while let Some((id, above)) = work.pop() {
+            if matches!(self.node(id).kind, Kind::Mapping | Kind::Sequence) {
+                deepest = deepest.max(above + 1);
+                work.extend(self.children(id).map(|child| (child, above + 1)));
             }
         }
+        deepest
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Emitter, Entry, Splice};
 use crate::edit::CommentPlace;
-use crate::layout::push_comment;
+use crate::layout::{LastBreak, push_comment};
 use crate::syntax::token::Span;
 use crate::tree::{Comment, NOWHERE, NodeId, State, Style};
 
@@ -48,7 +48,7 @@ impl Emitter<'_> {
             if (end as usize) < self.document.source.len() && !self.extents.is_blank_line(end) {
                 foot.push('\n');
             }
-            self.insert_lines(end, foot, false, splices);
+            self.insert_lines(end, foot, LastBreak::Free, splices);
         }
     }
 
@@ -79,10 +79,11 @@ impl Emitter<'_> {
             splices.push(splice.leading());
         }
         if let Some(text) = self.added_comment(id, CommentPlace::Foot) {
-            let mut lines = String::from("\n");
+            let root = Entry { first: id, last: id };
+            let mut lines = String::from(if self.ends_in_keeping_scalar(root) { "" } else { "\n" });
             push_comment(&mut lines, text, 0);
             let end = self.extents.end_of_lines(self.extents.place(id).end);
-            self.insert_lines(end, lines, false, splices);
+            self.insert_lines(end, lines, LastBreak::Free, splices);
         }
     }
 

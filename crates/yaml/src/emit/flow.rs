@@ -30,6 +30,45 @@ struct Segments {
     trailing_comma: bool,
 }
 
+/// Text that is put together from pieces, in which nothing may follow a comment on its line.
+#[derive(Default)]
+struct Line {
+    out: String,
+    in_comment: bool,
+}
+
+impl Line {
+    /// Blanks, line breaks and comments.
+    fn trivia(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.end_comment(text);
+        self.out.push_str(text);
+        self.in_comment = text.rsplit(['\n', '\r']).next().is_some_and(|line| line.contains('#'));
+    }
+
+    fn text(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.end_comment(text);
+            self.out.push_str(text);
+        }
+    }
+
+    fn end_comment(&mut self, next: &str) {
+        if self.in_comment && !next.starts_with(['\n', '\r']) {
+            self.out.push_str("\n ");
+        }
+        self.in_comment = false;
+    }
+
+    /// The text, to be followed by a bracket.
+    fn closed(mut self) -> String {
+        self.end_comment("]");
+        self.out
+    }
+}
+
 impl Emitter<'_> {
     /// The text between the brackets: kept entries with what stands around them, new ones like their neighbours.
     pub(super) fn flow_collection(&self, id: NodeId) -> Splice {
@@ -54,29 +93,31 @@ impl Emitter<'_> {
         let kept: HashMap<NodeId, Segment> =
             kept.into_iter().map(|(entry, segment)| (entry.first, segment)).collect();
         let entries = self.entries(id);
-        let mut out = opening.clone();
+        let mut out = Line::default();
+        out.trivia(&opening);
         for (at, entry) in entries.iter().enumerate() {
             let comma = at + 1 < entries.len() || trailing_comma;
             let Some(segment) = kept.get(&entry.first) else {
-                out.push_str(if at == 0 { blank_part(&first_lead) } else { &new_lead });
-                out.push_str(&self.new_flow_entry(id, *entry));
-                out.push_str(if comma { "," } else { "" });
+                out.trivia(if at == 0 { blank_part(&first_lead) } else { &new_lead });
+                out.text(&self.new_flow_entry(id, *entry));
+                out.text(if comma { "," } else { "" });
                 continue;
             };
             match (at, segment.first) {
-                (0, false) => out.push_str(&lead_at_front(&segment.lead, &first_lead)),
-                (1.., true) => out.push_str(&lead_behind(&segment.lead, &new_lead)),
-                _ => out.push_str(&segment.lead),
+                (0, false) => out.trivia(&lead_at_front(&segment.lead, &first_lead)),
+                (1.., true) => out.trivia(&lead_behind(&segment.lead, &new_lead)),
+                _ => out.trivia(&segment.lead),
             }
-            out.push_str(&segment.body);
-            out.push_str(if comma && !segment.comma { "," } else { "" });
-            out.push_str(&segment.trail);
-            out.push_str(if comma && segment.comma { "," } else { "" });
-            out.push_str(&segment.post);
+            out.text(&segment.body);
+            out.text(if comma && !segment.comma { "," } else { "" });
+            out.trivia(&segment.trail);
+            out.text(if comma && segment.comma { "," } else { "" });
+            out.trivia(&segment.post);
         }
         if !entries.is_empty() || !opening.is_empty() {
-            out.push_str(&tail);
+            out.trivia(&tail);
         }
+        let mut out = out.closed();
         if !has_brackets && entries.len() != 1 {
             // A pair without braces in a list can be only one.
             out = format!("{{{out}}}");
@@ -88,9 +129,9 @@ impl Emitter<'_> {
         let layout = self.layout(id);
         match self.tree.node(id).kind {
             Kind::Mapping => {
-                format!("{}: {}", layout.flow(entry.first, true), layout.flow(entry.last, false))
+                format!("{}: {}", layout.flow_key(entry.first), layout.flow_value(entry.last))
             }
-            _ => layout.flow(entry.first, false),
+            _ => layout.flow_value(entry.first),
         }
     }
 

@@ -2,7 +2,7 @@
 //! These are the places where an edit must look at its neighbours.
 
 use super::{Emitter, Entry, Splice};
-use crate::layout::{BlockScalars, Layout};
+use crate::layout::{BlockScalars, LastBreak, Layout};
 use crate::syntax::token::Span;
 use crate::tree::{Kind, NodeId, State, Style};
 
@@ -11,14 +11,15 @@ impl Emitter<'_> {
     /// would be read as text of the last one.
     pub(super) fn safe_layout(&self, id: NodeId, at: u32) -> Layout<'_> {
         let mut layout = self.layout(id);
-        if self.indented_comments(at).next().is_some() {
+        if self.indented_lines(at).next().is_some() {
             layout.block_scalars = BlockScalars::Quoted;
         }
         layout
     }
 
-    /// The comments on lines of their own from `at` on, up to the next text, that are indented; each with its column.
-    pub(super) fn indented_comments(&self, at: u32) -> impl Iterator<Item = (u32, u32)> {
+    /// The lines from `at` on, up to the next text, that hold a comment or nothing and are indented: where each begins, and
+    /// where its blanks end.
+    pub(super) fn indented_lines(&self, at: u32) -> impl Iterator<Item = (u32, u32)> {
         let mut line = at;
         std::iter::from_fn(move || {
             loop {
@@ -31,7 +32,7 @@ impl Emitter<'_> {
                     return None;
                 }
                 line = self.extents.line_end(content);
-                if byte == Some(b'#') && blanks > 0 {
+                if blanks > 0 {
                     return Some((start, content));
                 }
             }
@@ -44,6 +45,18 @@ impl Emitter<'_> {
         while let (Style::Block, Kind::Mapping | Kind::Sequence, Some(last)) =
             (self.tree.node(at).style, self.tree.node(at).kind, self.tree.node(at).last.get())
         {
+            at = last;
+        }
+        at
+    }
+
+    /// The last scalar of the document that stands in the source.
+    fn last_in_source(&self) -> NodeId {
+        let mut at = self.tree.root;
+        while let (Style::Block, Some(last)) = (
+            self.tree.node(at).style,
+            self.tree.children(at).filter(|child| self.tree.node(*child).state != State::New).last(),
+        ) {
             at = last;
         }
         at
@@ -64,28 +77,34 @@ impl Emitter<'_> {
     }
 
     /// The text that ends at `at`: without its last line break where the source had none, unless a value counts on it.
-    pub(super) fn finished(&self, at: u32, mut text: String, needs_break: bool) -> String {
+    pub(super) fn finished(&self, at: u32, mut text: String, last_break: LastBreak) -> String {
         let unfinished = at as usize == self.document.source.len() && !self.extents.after_break(at);
-        if unfinished && !needs_break {
+        if unfinished && last_break == LastBreak::Free {
             text.truncate(text.trim_end_matches('\n').len());
         }
         text
     }
 
     /// Inserts whole lines at `at`, which is the beginning of a line or the end of a text without a final line break.
-    pub(super) fn insert_lines(&self, at: u32, lines: String, needs_break: bool, splices: &mut Vec<Splice>) {
+    pub(super) fn insert_lines(
+        &self,
+        at: u32,
+        lines: String,
+        last_break: LastBreak,
+        splices: &mut Vec<Splice>,
+    ) {
         if at <= self.extents.line_start(at) || lines.is_empty() {
             splices.push(Splice::insert(at, lines));
             return;
         }
         self.finish_last_scalar(splices);
-        splices.push(Splice::insert(at, format!("\n{}", self.finished(at, lines, needs_break))));
+        splices.push(Splice::insert(at, format!("\n{}", self.finished(at, lines, last_break))));
     }
 
     /// Before something is put behind a text that ends in a block scalar without a line break: the scalar must say that
     /// it has none.
     fn finish_last_scalar(&self, splices: &mut Vec<Splice>) {
-        let node = self.tree.node(self.tail(self.tree.root));
+        let node = self.tree.node(self.last_in_source());
         let in_source = node.state == State::Clean && node.span.end as usize == self.document.source.len();
         if !in_source
             || !matches!(node.style, Style::Literal | Style::Folded)
@@ -128,9 +147,9 @@ impl Emitter<'_> {
         cut
     }
 
-    /// Moves the indented comments from `at` on to a column, where they are deeper than that.
+    /// Moves the indented comments from `at` on to a column, where they are deeper than that; blank lines lose blanks.
     pub(super) fn move_comments_left(&self, at: u32, column: usize, splices: &mut Vec<Splice>) {
-        for (start, content) in self.indented_comments(at) {
+        for (start, content) in self.indented_lines(at) {
             let keep = start + Span::new(column, 0).start;
             if content > keep {
                 splices.push(Splice::replace(Span { start: keep, end: content }, ""));

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Emitter, Entry, Splice};
 use crate::edit::CommentPlace;
 use crate::extent::Extent;
-use crate::layout::{BlockScalars, Layout};
+use crate::layout::{BlockScalars, LastBreak, Layout};
 use crate::syntax::token::Span;
 use crate::tree::NodeId;
 
@@ -58,10 +58,12 @@ impl Emitter<'_> {
             before = Some(*entry);
         }
         if first_inline {
-            out = out.trim_start_matches(' ').to_owned();
+            let indent = out.len() - out.trim_start_matches(' ').len();
+            out.drain(..indent);
         }
         let ends_in_block = before.is_some_and(|last| self.ends_in_block_scalar(last));
-        let text = self.finished(whole.end, out, ends_in_block);
+        let last_break = if ends_in_block { LastBreak::Needed } else { LastBreak::Free };
+        let text = self.finished(whole.end, out, last_break);
         if ends_in_block {
             self.move_comments_left(whole.end, column, splices);
         }

@@ -2,7 +2,7 @@
 
 use super::{Emitter, Splice, comment_text};
 use crate::edit::CommentPlace;
-use crate::layout::{Behind, Layout, Pieces, push_indent};
+use crate::layout::{Behind, LastBreak, Layout, Pieces, push_indent};
 use crate::syntax::token::Span;
 use crate::tree::{Kind, NOWHERE, NodeId, Style};
 
@@ -14,7 +14,11 @@ impl Emitter<'_> {
         let in_flow = self.tree.node(parent).style == Style::Flow;
         if node.key || in_flow {
             let layout = self.layout(parent);
-            let text = if in_flow { layout.flow(id, node.key) } else { layout.key(id) };
+            let text = match (in_flow, node.key) {
+                (true, true) => layout.flow_key(id),
+                (true, false) => layout.flow_value(id),
+                (false, _) => layout.key(id),
+            };
             let text = match (place.is_empty(), node.mark) {
                 (true, NOWHERE) if !node.key && self.tree.node(parent).kind == Kind::Mapping => {
                     format!(": {text}")
@@ -31,6 +35,9 @@ impl Emitter<'_> {
             return self.value_without_colon(id, column, &layout, splices);
         }
         let behind = match self.tree.node(parent).kind {
+            Kind::Sequence if self.behind_mark(id, node.mark) > node.mark + 1 => {
+                Behind::Properties { content: column + 2 }
+            }
             Kind::Sequence if !place.is_empty() && self.extents.same_line(node.mark, place.start) => {
                 Behind::Dash { content: self.extents.column(place.start) as usize }
             }
@@ -53,7 +60,7 @@ impl Emitter<'_> {
         lines.push('\n');
         lines.push_str(&pieces.rest);
         let at = self.extents.end_of_lines(self.tree.node(id).span.start);
-        self.insert_lines(at, lines, layout.needs_last_break(id), splices);
+        self.insert_lines(at, lines, layout.last_break(id), splices);
     }
 
     fn edited_root(&self, id: NodeId, splices: &mut Vec<Splice>) {
@@ -96,21 +103,20 @@ impl Emitter<'_> {
             let comment = comment.unwrap_or_default();
             let first = format!("{}{comment}", pieces.inline);
             let first = if first.is_empty() { first } else { format!("{}\n", first.trim_start_matches(' ')) };
-            let text =
-                self.finished(place.end, format!("{first}{}", pieces.rest), layout.needs_last_break(id));
+            let text = self.finished(place.end, format!("{first}{}", pieces.rest), layout.last_break(id));
             splices.push(Splice::replace(place, text));
             return;
         }
         let line_end = self.extents.line_end(place.end);
         let left = Span { start: place.end, end: line_end }.of(&self.document.source);
         if pieces.inline.is_empty() && left.trim_matches([' ', '\t', '\r', '\n']).is_empty() {
-            let text = self.finished(line_end, pieces.rest.clone(), layout.needs_last_break(id));
+            let text = self.finished(line_end, pieces.rest.clone(), layout.last_break(id));
             splices.push(Splice::replace(Span { start: place.start, end: line_end }, text));
             return;
         }
         splices.push(Splice::replace(place, pieces.inline.clone()));
         if !pieces.rest.is_empty() {
-            self.insert_lines(line_end, pieces.rest.clone(), layout.needs_last_break(id), splices);
+            self.insert_lines(line_end, pieces.rest.clone(), layout.last_break(id), splices);
         }
     }
 
@@ -118,7 +124,7 @@ impl Emitter<'_> {
     fn edited_behind(&self, id: NodeId, mark: u32, pieces: &Pieces, splices: &mut Vec<Splice>) {
         let place = self.tree.node(id).span;
         let layout = self.layout(id);
-        let needs_break = layout.needs_last_break(id);
+        let last_break = layout.last_break(id);
         let after_mark = self.behind_mark(id, mark);
         let inline = if pieces.inline.is_empty() { String::new() } else { format!(" {}", pieces.inline) };
         if !self.extents.same_line(mark, place.start) {
@@ -131,14 +137,14 @@ impl Emitter<'_> {
             splices.push(Splice::insert(after_mark, inline));
             let lines =
                 Span { start: self.extents.line_end(after_mark), end: self.extents.end_of_lines(place.end) };
-            splices.push(self.replaced_below(lines, pieces.rest.clone(), needs_break));
+            splices.push(self.replaced_below(lines, pieces.rest.clone(), last_break));
             return;
         }
         let comment = self.comment_inside(id);
         if self.extents.after_break(place.end) && place.end > place.start || comment.is_some() {
             // The old value was a block scalar: its header may have a comment, its last line break is its own.
             let text = format!("{inline}{}\n{}", comment.unwrap_or_default(), pieces.rest);
-            let text = self.finished(place.end, text, needs_break);
+            let text = self.finished(place.end, text, last_break);
             splices.push(Splice::replace(Span { start: after_mark, end: place.end }, text));
             return;
         }
@@ -147,13 +153,13 @@ impl Emitter<'_> {
         let text = if from_mark { inline } else { pieces.inline.clone() };
         splices.push(Splice::replace(Span { start, end: place.end }, text));
         if !pieces.rest.is_empty() {
-            self.insert_lines(self.extents.line_end(place.end), pieces.rest.clone(), needs_break, splices);
+            self.insert_lines(self.extents.line_end(place.end), pieces.rest.clone(), last_break, splices);
         }
     }
 
     /// The lines of a value that stood below its key, replaced by others or by none.
-    fn replaced_below(&self, lines: Span, rest: String, needs_break: bool) -> Splice {
-        let rest = self.finished(lines.end, rest, needs_break);
+    fn replaced_below(&self, lines: Span, rest: String, last_break: LastBreak) -> Splice {
+        let rest = self.finished(lines.end, rest, last_break);
         if self.extents.after_break(lines.end) || !rest.is_empty() {
             return Splice::replace(lines, rest);
         }

@@ -124,6 +124,8 @@ impl Queue {
             span.start + if source[span.start as usize..].starts_with('\u{feff}') { 3 } else { 0 };
         let explicit = marker == Some(text_start) && span.start == 0;
         let base = match marker {
+            // What stands on the line of the marker is of the document, if its content begins there.
+            Some(at) if !explicit && begins_beside(source, at, tokens) => at + 3,
             Some(at) if !explicit => next_line(source, at),
             _ => text_start,
         };
@@ -533,4 +535,12 @@ fn next_line(source: &str, at: u32) -> u32 {
         Some(end) => end + 1,
     };
     at + Span::new(0, end).end
+}
+
+/// Whether the content of a document begins on the line of its marker.
+fn begins_beside(source: &str, marker: u32, tokens: &[Token]) -> bool {
+    let content = tokens.iter().find(|token| token.span.start > marker);
+    content.is_some_and(|token| {
+        token.kind != TokenKind::StreamEnd && token.span.start < next_line(source, marker)
+    })
 }
