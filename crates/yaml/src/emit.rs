@@ -50,7 +50,9 @@ pub(crate) fn lossless(document: &Document) -> String {
     emitter.compose();
     let mut splices = emitter.below(tree.root);
     emitter.root_comments(tree.root, &mut splices);
-    emitter.apply(tree.span, splices)
+    let mut text = emitter.apply(tree.span, splices);
+    emitter.strip_last_break(&mut text);
+    text
 }
 
 /// A root that was made, as a text of its own.
@@ -69,21 +71,39 @@ fn join_root(pieces: &Pieces) -> String {
 struct Splice {
     span: Span,
     text: String,
-    /// It belongs to what stands behind it: other insertions at the same place come first.
-    leads: bool,
+    rank: Rank,
+}
+
+/// Which of several insertions at one place comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// Text that goes on with the line.
+    Inline,
+    /// A comment at the end of the line.
+    LineComment,
+    /// Whole lines; they begin a new one.
+    Lines,
+    /// Whole lines that belong to what stands behind them.
+    Head,
+    /// The same behind a dash: they go on with its line.
+    HeadBehindDash,
 }
 
 impl Splice {
     fn replace(span: Span, text: impl Into<String>) -> Self {
-        Self { span, text: text.into(), leads: false }
+        Self { span, text: text.into(), rank: Rank::Inline }
     }
 
     fn insert(at: u32, text: impl Into<String>) -> Self {
         Self::replace(Span { start: at, end: at }, text)
     }
 
-    fn leading(self) -> Self {
-        Self { leads: true, ..self }
+    fn lines(at: u32, text: impl Into<String>) -> Self {
+        Self::insert(at, text).ranked(Rank::Lines)
+    }
+
+    fn ranked(self, rank: Rank) -> Self {
+        Self { rank, ..self }
     }
 }
 
@@ -121,7 +141,7 @@ impl Emitter<'_> {
     fn apply(&self, span: Span, mut splices: Vec<Splice>) -> String {
         // Stable: what was found first at a place stays first; insertions come before replacements there, and what
         // belongs to the following text comes last of them.
-        splices.sort_by_key(|splice| (splice.span.start, !splice.span.is_empty(), splice.leads));
+        splices.sort_by_key(|splice| (splice.span.start, !splice.span.is_empty(), splice.rank));
         let crlf = self.uses_crlf();
         let mut out = String::with_capacity(span.range().len() + 64);
         let mut at = span.start;
@@ -132,6 +152,10 @@ impl Emitter<'_> {
             }
             if splice.span.start > at {
                 out.push_str(Span { start: at, end: splice.span.start }.of(&self.document.source));
+            }
+            let begins_line = matches!(splice.rank, Rank::Lines | Rank::Head) && !splice.text.is_empty();
+            if begins_line && !out.is_empty() && !out.ends_with('\n') {
+                out.push_str(if crlf { "\r\n" } else { "\n" });
             }
             if crlf && splice.text.contains('\n') {
                 out.push_str(&splice.text.replace("\r\n", "\n").replace('\n', "\r\n"));
@@ -284,7 +308,7 @@ impl Emitter<'_> {
                     format!("{}{}", lines.trim_start_matches(' '), " ".repeat(column)),
                 ));
             } else {
-                self.insert_lines(at, lines, layout.last_break(entry.last), splices);
+                self.insert_lines(at, lines, splices);
             }
         }
     }
@@ -314,7 +338,7 @@ impl Emitter<'_> {
             let last = self.extent(originals[at + run - 1].0);
             let next = originals.get(at + run).map(|(entry, _)| self.extent(*entry));
             let span = match next {
-                Some(next) if at == 0 && first_inline => Span { start: first.lead, end: next.lead },
+                Some(next) if at == 0 && first_inline => self.front_cut(first.lead, last.end, next.lead),
                 _ => self.extents.removed_lines(first.start, last.end),
             };
             let before = at.checked_sub(1).map(|before| originals[before].0);
@@ -323,6 +347,18 @@ impl Emitter<'_> {
             splices.push(Splice::replace(span, String::new()));
             at += run;
         }
+    }
+
+    /// The cut for entries that share their line with what stands before them: the next entry takes their place, unless
+    /// comments that belong to none of them stand between.
+    fn front_cut(&self, start: u32, end: u32, next: u32) -> Span {
+        let source = &self.document.source;
+        let gap = Span { start: end, end: next.max(end) };
+        if !gap.of(source).contains('#') {
+            return Span { start, end: next };
+        }
+        let text = Span { start, end }.of(source);
+        Span { start, end: start + Span::new(text.trim_end_matches(['\n', '\r']).len(), 0).start }
     }
 
     /// The lines of a new entry of a block collection that stands in the source.

@@ -234,18 +234,7 @@ impl<'a> Extents<'a> {
         if (at_top || blank_above) && end < document.end && self.is_blank_line(end) {
             return Span { start, end: self.line_end(end) };
         }
-        if end < document.end {
-            return Span { start, end };
-        }
-        let start = if blank_above { above } else { start };
-        let unfinished = end > start && !matches!(self.bytes()[end as usize - 1], b'\n' | b'\r');
-        if unfinished && start > first_line {
-            // The text had no final line break, and has none without its last entry.
-            let before = &self.source[..start as usize];
-            let kept =
-                before.strip_suffix("\r\n").or_else(|| before.strip_suffix(['\n', '\r'])).unwrap_or(before);
-            return Span::new(kept.len(), end as usize);
-        }
-        Span { start, end }
+        let last = end >= document.end;
+        Span { start: if last && blank_above { above } else { start }, end }
     }
 }

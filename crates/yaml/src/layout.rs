@@ -101,14 +101,6 @@ pub(crate) struct Layout<'a> {
     pub block_scalars: BlockScalars,
 }
 
-/// Whether the last line break of new text may be left out, where the source had none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LastBreak {
-    Free,
-    /// A value counts on it.
-    Needed,
-}
-
 /// Whether text over several lines may be written as a block scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockScalars {
@@ -344,17 +336,22 @@ impl Layout<'_> {
         }
     }
 
-    /// Whether the value of a node counts on the line break behind its last line.
-    pub fn last_break(&self, id: NodeId) -> LastBreak {
+    /// Whether the text of a node ends in a block scalar whose value counts on the line break behind it.
+    pub fn counts_on_last_break(&self, id: NodeId) -> bool {
         let mut at = self.node(id);
-        while self.is_block(at.id) {
-            let Some(last) = self.document.tree.node(at.id).last.get() else { break };
+        while let (true, Some(last)) = (self.is_block(at.id), self.document.tree.node(at.id).last.get()) {
             at = self.node(last);
         }
+        if at.kind() != Kind::Scalar || !at.value().ends_with('\n') {
+            return false;
+        }
         let place = Place { indent: 0, step: self.habits.step, flow: false, key: false };
-        let ends_with_break = at.kind() == Kind::Scalar && at.value().ends_with('\n');
-        let is_block_scalar = ends_with_break && self.inline_at(at.id, &place).starts_with(['|', '>']);
-        if is_block_scalar { LastBreak::Needed } else { LastBreak::Free }
+        let in_source = self.document.tree.node(at.id).state < State::Edited;
+        if in_source {
+            matches!(at.style(), Style::Literal | Style::Folded)
+        } else {
+            self.inline_at(at.id, &place).starts_with(['|', '>'])
+        }
     }
 }
 

@@ -178,6 +178,12 @@ impl<'a> NodeRef<'a> {
         line.is_some_and(|line| !line.span.is_empty() && line.span.start < self.node().span.start)
     }
 
+    /// Whether the line comment of a key stands behind this value's colon, on its line.
+    pub(crate) fn stands_before_line_of(self, key: NodeRef<'_>) -> bool {
+        let line = self.document.tree.comments(key.id).and_then(|comments| comments.line.as_ref());
+        line.is_some_and(|line| self.node().mark != NOWHERE && line.span.start > self.node().mark)
+    }
+
     /// The comment below the node.
     pub fn foot_comment(self) -> Option<String> {
         let comments = self.document.tree.comments(self.id)?;

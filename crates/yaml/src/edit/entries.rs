@@ -210,7 +210,7 @@ impl NodeMut<'_> {
             id = last;
         }
         let node = tree.node(id);
-        let is_block = matches!(node.style, Style::Literal | Style::Folded) && node.state == State::Clean;
+        let is_block = matches!(node.style, Style::Literal | Style::Folded) && node.state < State::Edited;
         let header = if is_block { node.span.of(&self.document.source) } else { "" };
         let keeps = header.split(['\n', '\r', '#']).next().is_some_and(|header| header.contains('+'));
         if keeps { NodeMut { document: self.document, id }.set_style(Style::DoubleQuoted) } else { Ok(()) }

@@ -116,7 +116,11 @@ impl NodeMut<'_> {
             |id| self.document.tree.comment(id, CommentPlace::Line).is_some_and(|line| !line.span.is_empty());
         let key = node.parent().and_then(|parent| parent.entries().find(|(_, value)| value.id == self.id));
         match key {
-            Some((key, _)) if !has_line(self.id) && has_line(key.id) => key.id,
+            Some((key, value))
+                if !has_line(self.id) && has_line(key.id) && value.stands_before_line_of(key) =>
+            {
+                key.id
+            }
             Some(_) | None => self.id,
         }
     }
@@ -136,6 +140,12 @@ impl NodeMut<'_> {
             return Err(Error::NoPlaceForComment(
                 "a block collection that is no value of a key has no line of its own",
             ));
+        }
+        let range = node.source_range().unwrap_or_default();
+        let extents = Extents::new(&self.document.source, &self.document.tree);
+        let shares_line = node.parent().is_none() && !extents.begins_line(Span::new(range.start, 0).start);
+        if place == CommentPlace::Head && shares_line {
+            return Err(Error::NoPlaceForComment("it shares its line with the marker of the document"));
         }
         let root_is_text = node.parent().is_none() && matches!(node.style(), Style::Literal | Style::Folded);
         if place == CommentPlace::Foot && root_is_text {

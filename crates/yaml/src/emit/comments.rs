@@ -1,8 +1,8 @@
 //! Comments that edits set.
 
-use super::{Emitter, Entry, Splice};
+use super::{Emitter, Entry, Rank, Splice};
 use crate::edit::CommentPlace;
-use crate::layout::{LastBreak, push_comment};
+use crate::layout::push_comment;
 use crate::syntax::token::Span;
 use crate::tree::{Comment, NOWHERE, NodeId, State, Style};
 
@@ -34,13 +34,13 @@ impl Emitter<'_> {
         let lines = |place| self.added_lines(entry, place, column);
         if let Some(head) = lines(CommentPlace::Head) {
             let extent = self.extent(entry);
-            let splice = if extent.inline {
+            splices.push(if extent.inline {
                 let text = format!("{}{}", head.trim_start_matches(' '), " ".repeat(column));
-                Splice::insert(extent.lead, text)
+                Splice::insert(extent.lead, text).ranked(Rank::HeadBehindDash)
             } else {
-                Splice::insert(self.extents.line_start(self.extents.content_start(entry.first)), head)
-            };
-            splices.push(splice.leading());
+                let line = self.extents.line_start(self.extents.content_start(entry.first));
+                Splice::insert(line, head).ranked(Rank::Head)
+            });
         }
         if let Some(mut foot) = lines(CommentPlace::Foot) {
             let end = self.extent(entry).end;
@@ -48,7 +48,7 @@ impl Emitter<'_> {
             if (end as usize) < self.document.source.len() && !self.extents.is_blank_line(end) {
                 foot.push('\n');
             }
-            self.insert_lines(end, foot, LastBreak::Free, splices);
+            self.insert_lines(end, foot, splices);
         }
     }
 
@@ -76,14 +76,14 @@ impl Emitter<'_> {
             let beside_mark = self.tree.start_mark != NOWHERE && !own_line;
             let line = self.extents.line_start(if beside_mark { self.tree.start_mark } else { start });
             let splice = Splice::insert(line, lines);
-            splices.push(splice.leading());
+            splices.push(splice.ranked(Rank::Head));
         }
         if let Some(text) = self.added_comment(id, CommentPlace::Foot) {
             let root = Entry { first: id, last: id };
             let mut lines = String::from(if self.ends_in_keeping_scalar(root) { "" } else { "\n" });
             push_comment(&mut lines, text, 0);
             let end = self.extents.end_of_lines(self.extents.place(id).end);
-            self.insert_lines(end, lines, LastBreak::Free, splices);
+            self.insert_lines(end, lines, splices);
         }
     }
 
@@ -120,7 +120,7 @@ impl Emitter<'_> {
         }
         let text = comment.text.as_deref().filter(|text| !text.is_empty())?;
         let value = if self.tree.node(id).key { self.tree.node(id).next.get()? } else { id };
-        Some(Splice::insert(self.line_end_of(value)?, format!(" {text}")).leading())
+        Some(Splice::insert(self.line_end_of(value)?, format!(" {text}")).ranked(Rank::LineComment))
     }
 
     /// Where a comment on the line of a node goes: behind the key for block collections, behind the header for block

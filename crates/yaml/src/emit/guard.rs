@@ -2,7 +2,7 @@
 //! These are the places where an edit must look at its neighbours.
 
 use super::{Emitter, Entry, Splice};
-use crate::layout::{BlockScalars, LastBreak, Layout};
+use crate::layout::{BlockScalars, Layout};
 use crate::syntax::token::Span;
 use crate::tree::{Kind, NodeId, State, Style};
 
@@ -76,29 +76,25 @@ impl Emitter<'_> {
         self.ends_in_block_scalar(entry) && header.contains('+')
     }
 
-    /// The text that ends at `at`: without its last line break where the source had none, unless a value counts on it.
-    pub(super) fn finished(&self, at: u32, mut text: String, last_break: LastBreak) -> String {
-        let unfinished = at as usize == self.document.source.len() && !self.extents.after_break(at);
-        if unfinished && last_break == LastBreak::Free {
-            text.truncate(text.trim_end_matches('\n').len());
+    /// Takes the last line break away again where the source had none, unless a value counts on it.
+    pub(super) fn strip_last_break(&self, text: &mut String) {
+        let source = &self.document.source;
+        let unfinished = self.tree.span.end as usize == source.len()
+            && !source.ends_with(['\n', '\r'])
+            && !source.is_empty();
+        if !unfinished || self.layout(self.tree.root).counts_on_last_break(self.tree.root) {
+            return;
         }
-        text
+        let kept = text.strip_suffix("\r\n").or_else(|| text.strip_suffix('\n')).map(str::len);
+        text.truncate(kept.unwrap_or(text.len()));
     }
 
     /// Inserts whole lines at `at`, which is the beginning of a line or the end of a text without a final line break.
-    pub(super) fn insert_lines(
-        &self,
-        at: u32,
-        lines: String,
-        last_break: LastBreak,
-        splices: &mut Vec<Splice>,
-    ) {
-        if at <= self.extents.line_start(at) || lines.is_empty() {
-            splices.push(Splice::insert(at, lines));
-            return;
+    pub(super) fn insert_lines(&self, at: u32, lines: String, splices: &mut Vec<Splice>) {
+        if at > self.extents.line_start(at) && !lines.is_empty() {
+            self.finish_last_scalar(splices);
         }
-        self.finish_last_scalar(splices);
-        splices.push(Splice::insert(at, format!("\n{}", self.finished(at, lines, last_break))));
+        splices.push(Splice::lines(at, lines));
     }
 
     /// Before something is put behind a text that ends in a block scalar without a line break: the scalar must say that

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Emitter, Entry, Splice};
 use crate::edit::CommentPlace;
 use crate::extent::Extent;
-use crate::layout::{BlockScalars, LastBreak, Layout};
+use crate::layout::{BlockScalars, Layout};
 use crate::syntax::token::Span;
 use crate::tree::NodeId;
 
@@ -43,11 +43,11 @@ impl Emitter<'_> {
                         Span { start: above, end: extents[at].1.start.max(above) }.of(source)
                     };
                     let above = if out.is_empty() { above.trim_start_matches(['\n', '\r']) } else { above };
-                    let above = match before {
-                        Some(before) if self.ends_in_block_scalar(before) => comments_at(above, column),
-                        Some(_) | None => above.to_owned(),
-                    };
-                    above + &self.entry_text(*entry, extents[at].1, column)
+                    let lines = above.to_owned() + &self.entry_text(*entry, extents[at].1, column);
+                    match before {
+                        Some(before) if self.ends_in_block_scalar(before) => comments_at(&lines, column),
+                        Some(_) | None => lines,
+                    }
                 }
                 None => self.entry_lines(id, *entry, &self.quoting_layout(id)),
             };
@@ -62,12 +62,10 @@ impl Emitter<'_> {
             out.drain(..indent);
         }
         let ends_in_block = before.is_some_and(|last| self.ends_in_block_scalar(last));
-        let last_break = if ends_in_block { LastBreak::Needed } else { LastBreak::Free };
-        let text = self.finished(whole.end, out, last_break);
         if ends_in_block {
             self.move_comments_left(whole.end, column, splices);
         }
-        splices.push(Splice::replace(whole, text));
+        splices.push(Splice::replace(whole, out));
     }
 
     /// The text of an entry in the source, from its lead on, with what was edited in it.
@@ -98,11 +96,17 @@ impl Emitter<'_> {
     }
 }
 
-/// Lines of comments and blank lines, the comments moved to a column.
+/// Lines whose comments before the first text are moved to a column, and whose blank lines there are empty.
 fn comments_at(lines: &str, column: usize) -> String {
-    let moved = lines.split_inclusive('\n').map(|line| {
+    let mut out = String::with_capacity(lines.len());
+    let mut before_text = true;
+    for line in lines.split_inclusive('\n') {
         let text = line.trim_start_matches([' ', '\t']);
-        if text.starts_with('#') { format!("{}{text}", " ".repeat(column)) } else { line.to_owned() }
-    });
-    moved.collect()
+        before_text &= text.starts_with(['#', '\n', '\r']);
+        if before_text && text.starts_with('#') {
+            out.extend(std::iter::repeat_n(' ', column));
+        }
+        out.push_str(if before_text { text } else { line });
+    }
+    out
 }

@@ -2,7 +2,7 @@
 
 use super::{Emitter, Splice, comment_text};
 use crate::edit::CommentPlace;
-use crate::layout::{Behind, LastBreak, Layout, Pieces, push_indent};
+use crate::layout::{Behind, Layout, Pieces, push_indent};
 use crate::syntax::token::Span;
 use crate::tree::{Kind, NOWHERE, NodeId, Style};
 
@@ -35,7 +35,10 @@ impl Emitter<'_> {
             return self.value_without_colon(id, column, &layout, splices);
         }
         let behind = match self.tree.node(parent).kind {
-            Kind::Sequence if self.behind_mark(id, node.mark) > node.mark + 1 => {
+            // Something else stands on the line of the dash: collections begin on the next one.
+            Kind::Sequence
+                if self.behind_mark(id, node.mark) > node.mark + 1 || self.has_line_comment(id) =>
+            {
                 Behind::Properties { content: column + 2 }
             }
             Kind::Sequence if !place.is_empty() && self.extents.same_line(node.mark, place.start) => {
@@ -60,7 +63,7 @@ impl Emitter<'_> {
         lines.push('\n');
         lines.push_str(&pieces.rest);
         let at = self.extents.end_of_lines(self.tree.node(id).span.start);
-        self.insert_lines(at, lines, layout.last_break(id), splices);
+        self.insert_lines(at, lines, splices);
     }
 
     fn edited_root(&self, id: NodeId, splices: &mut Vec<Splice>) {
@@ -76,98 +79,82 @@ impl Emitter<'_> {
             let mut lines =
                 if pieces.inline.is_empty() { String::new() } else { format!("{}\n", pieces.inline) };
             lines.push_str(&pieces.rest);
-            let at_line_start = place.start <= self.extents.line_start(place.start);
-            let lines = if at_line_start { lines } else { format!("\n{lines}") };
-            splices.push(Splice::insert(place.start, lines));
-            return;
+            return self.insert_lines(place.start, lines, splices);
         }
         let start = if self.extents.begins_line(place.start) {
             self.extents.line_start(place.start)
         } else {
             place.start
         };
-        self.replace_lines(id, Span { start, end: place.end }, &pieces, &layout, splices);
+        self.replace_lines(id, Span { start, end: place.end }, &pieces, splices);
     }
 
     /// Replaces what begins a line: the text that shares it, a comment that stays on it, and the lines below.
-    fn replace_lines(
-        &self,
-        id: NodeId,
-        place: Span,
-        pieces: &Pieces,
-        layout: &Layout<'_>,
-        splices: &mut Vec<Splice>,
-    ) {
+    fn replace_lines(&self, id: NodeId, place: Span, pieces: &Pieces, splices: &mut Vec<Splice>) {
         let comment = self.comment_inside(id);
         if self.extents.after_break(place.end) || comment.is_some() {
-            let comment = comment.unwrap_or_default();
-            let first = format!("{}{comment}", pieces.inline);
+            let first = format!("{}{}", pieces.inline, comment.unwrap_or_default());
             let first = if first.is_empty() { first } else { format!("{}\n", first.trim_start_matches(' ')) };
-            let text = self.finished(place.end, format!("{first}{}", pieces.rest), layout.last_break(id));
-            splices.push(Splice::replace(place, text));
+            splices.push(Splice::replace(place, format!("{first}{}", pieces.rest)));
             return;
         }
         let line_end = self.extents.line_end(place.end);
         let left = Span { start: place.end, end: line_end }.of(&self.document.source);
         if pieces.inline.is_empty() && left.trim_matches([' ', '\t', '\r', '\n']).is_empty() {
-            let text = self.finished(line_end, pieces.rest.clone(), layout.last_break(id));
-            splices.push(Splice::replace(Span { start: place.start, end: line_end }, text));
+            splices.push(Splice::replace(Span { start: place.start, end: line_end }, pieces.rest.clone()));
             return;
         }
         splices.push(Splice::replace(place, pieces.inline.clone()));
         if !pieces.rest.is_empty() {
-            self.insert_lines(line_end, pieces.rest.clone(), layout.last_break(id), splices);
+            self.insert_lines(line_end, pieces.rest.clone(), splices);
         }
     }
 
     /// A value behind its colon or dash (or a root behind `---`).
     fn edited_behind(&self, id: NodeId, mark: u32, pieces: &Pieces, splices: &mut Vec<Splice>) {
         let place = self.tree.node(id).span;
-        let layout = self.layout(id);
-        let last_break = layout.last_break(id);
         let after_mark = self.behind_mark(id, mark);
         let inline = if pieces.inline.is_empty() { String::new() } else { format!(" {}", pieces.inline) };
         if !self.extents.same_line(mark, place.start) {
-            if self.has_own_head(id, mark) {
-                // The value has a comment above it, below its key: it stays there.
-                let whole = pieces.inline.is_empty();
-                let start = if whole { self.extents.line_start(place.start) } else { place.start };
-                return self.replace_lines(id, Span { start, end: place.end }, pieces, &layout, splices);
-            }
-            splices.push(Splice::insert(after_mark, inline));
-            let lines =
-                Span { start: self.extents.line_end(after_mark), end: self.extents.end_of_lines(place.end) };
-            splices.push(self.replaced_below(lines, pieces.rest.clone(), last_break));
-            return;
-        }
-        let comment = self.comment_inside(id);
-        if self.extents.after_break(place.end) && place.end > place.start || comment.is_some() {
-            // The old value was a block scalar: its header may have a comment, its last line break is its own.
-            let text = format!("{inline}{}\n{}", comment.unwrap_or_default(), pieces.rest);
-            let text = self.finished(place.end, text, last_break);
-            splices.push(Splice::replace(Span { start: after_mark, end: place.end }, text));
-            return;
+            return self.edited_below(id, mark, pieces, &inline, splices);
         }
         let from_mark = place.is_empty() || pieces.inline.is_empty();
         let start = if from_mark { after_mark.min(place.start) } else { place.start };
-        let text = if from_mark { inline } else { pieces.inline.clone() };
-        splices.push(Splice::replace(Span { start, end: place.end }, text));
+        let first = if from_mark { inline.as_str() } else { pieces.inline.as_str() };
+        let comment = self.comment_inside(id);
+        let ends_line = self.extents.after_break(place.end) && place.end > place.start;
+        if ends_line || comment.is_some() {
+            // The old value was a block scalar: its header may have a comment, its last line break is its own.
+            let text = format!("{first}{}\n{}", comment.unwrap_or_default(), pieces.rest);
+            splices.push(Splice::replace(Span { start, end: place.end }, text));
+            return;
+        }
+        splices.push(Splice::replace(Span { start, end: place.end }, first));
         if !pieces.rest.is_empty() {
-            self.insert_lines(self.extents.line_end(place.end), pieces.rest.clone(), last_break, splices);
+            self.insert_lines(self.extents.line_end(place.end), pieces.rest.clone(), splices);
         }
     }
 
-    /// The lines of a value that stood below its key, replaced by others or by none.
-    fn replaced_below(&self, lines: Span, rest: String, last_break: LastBreak) -> Splice {
-        let rest = self.finished(lines.end, rest, last_break);
-        if self.extents.after_break(lines.end) || !rest.is_empty() {
-            return Splice::replace(lines, rest);
+    /// A value that stood on lines of its own, below its key.
+    fn edited_below(&self, id: NodeId, mark: u32, pieces: &Pieces, inline: &str, splices: &mut Vec<Splice>) {
+        let place = self.tree.node(id).span;
+        let line = self.extents.line_start(place.start);
+        if self.has_own_head(id, mark) {
+            // The value has a comment above it, below its key: it stays there.
+            let start = if pieces.inline.is_empty() { line } else { place.start };
+            return self.replace_lines(id, Span { start, end: place.end }, pieces, splices);
         }
-        // Without a final line break before, and nothing on the last lines now.
-        let before = &self.document.source[..lines.start as usize];
-        let kept =
-            before.strip_suffix("\r\n").or_else(|| before.strip_suffix(['\n', '\r'])).unwrap_or(before);
-        Splice::replace(Span::new(kept.len(), lines.end as usize), rest)
+        let comment =
+            self.tree.comment(id, CommentPlace::Line).filter(|comment| comment.span.start >= place.start);
+        let comment =
+            comment_text(&self.document.source, comment).map_or(String::new(), |text| format!(" {text}"));
+        splices.push(Splice::insert(self.behind_mark(id, mark), format!("{inline}{comment}")));
+        let lines = Span { start: line, end: self.extents.end_of_lines(place.end) };
+        splices.push(Splice::replace(lines, pieces.rest.clone()));
+    }
+
+    fn has_line_comment(&self, id: NodeId) -> bool {
+        comment_text(&self.document.source, self.tree.comment(id, CommentPlace::Line)).is_some()
     }
 
     /// A comment that stands inside of what is replaced, on the header of a block scalar, or that is new there; with a

@@ -45,7 +45,7 @@ impl Waiting {
     pub fn into_comments(self, source: &str) -> Comments {
         Comments {
             head: Self::join(source, &self.head, Side::Behind),
-            line: Self::join(source, &self.line, Side::Before),
+            line: Self::join(source, &self.line, Side::Behind),
             foot: Self::join(source, &self.foot, Side::Before),
         }
     }

@@ -36,6 +36,8 @@ pub(crate) struct Scanner<'a> {
     /// The column of the innermost block collection, -1 outside of all.
     indent: i32,
     indents: Vec<i32>,
+    /// The columns of explicit keys whose colon was not seen yet.
+    explicit_keys: Vec<i32>,
     flow: Vec<Flow>,
     key_allowed: bool,
     candidate: Option<Candidate>,
@@ -66,6 +68,7 @@ impl<'a> Scanner<'a> {
             line: 0,
             indent: -1,
             indents: Vec::new(),
+            explicit_keys: Vec::new(),
             flow: Vec::new(),
             key_allowed: true,
             candidate: None,
@@ -89,6 +92,7 @@ impl<'a> Scanner<'a> {
         self.comments.clear();
         self.indent = -1;
         self.indents.clear();
+        self.explicit_keys.clear();
         self.key_allowed = true;
         self.candidate = None;
         let mut started = false;
@@ -296,6 +300,9 @@ impl<'a> Scanner<'a> {
         if !self.flow.is_empty() {
             return;
         }
+        while self.explicit_keys.last().is_some_and(|key| *key > column) {
+            self.explicit_keys.pop();
+        }
         while self.indent > column {
             self.empty(TokenKind::BlockEnd);
             self.indent = self.indents.pop().unwrap_or(-1);
@@ -381,6 +388,10 @@ impl<'a> Scanner<'a> {
         }
         self.candidate = None;
         self.key_allowed = self.flow.is_empty();
+        if self.flow.is_empty() {
+            self.explicit_keys.retain(|key| *key < column);
+            self.explicit_keys.push(column);
+        }
         self.push(TokenKind::ExplicitKey, 1);
         if opens {
             self.mark_last(Flags::MAPPING, column);
@@ -405,7 +416,11 @@ impl<'a> Scanner<'a> {
             }
             opens = self.roll(column)?;
         }
-        self.key_allowed = self.flow.is_empty();
+        // Only behind an explicit key may a collection begin on the line of the colon.
+        self.key_allowed = self.flow.is_empty() && self.explicit_keys.last() == Some(&column);
+        if self.key_allowed {
+            self.explicit_keys.pop();
+        }
         self.push(TokenKind::Value, 1);
         if opens {
             self.mark_last(Flags::MAPPING, column);

@@ -284,6 +284,10 @@ fn comments_are_set_and_removed() {
             root.reborrow().get_mut("b").unwrap().set_comment(CommentPlace::Line, text).unwrap();
         }
     };
+    let in_item = |root: &mut NodeMut<'_>| {
+        root.reborrow().at_mut(0).unwrap().set_key_comment("a", CommentPlace::Head, "# x").unwrap()
+    };
+    check("- a: 1\n  b: 2\n", in_item, "- # x\n  a: 1\n  b: 2\n");
     check("a: 1\nb: 2\n", key(CommentPlace::Head, "# x\n# y"), "a: 1\n# x\n# y\nb: 2\n");
     check("a: 1\n# old\nb: 2\n", key(CommentPlace::Head, "# new"), "a: 1\n# new\nb: 2\n");
     check("a: 1\n# old\nb: 2\n", key(CommentPlace::Head, ""), "a: 1\nb: 2\n");
