@@ -133,14 +133,14 @@ fn one(
     let rounds = effort.growth_rounds.min(3);
     let fresh = |n: usize| Document::parse(text(before, n));
     edit(&mut fresh(effort.entries)?, effort.entries)?;
-    measure(effort, report, (name, "edits"), effort.entries, |n| {
+    measure(report, (name, "edits"), effort.entries, |n| {
         best(
             rounds,
             || fresh(n),
             |document| document.map(|mut document| edit(&mut document, n).map(|()| document)),
         )
     });
-    measure(effort, report, (name, "write"), effort.entries, |n| {
+    measure(report, (name, "write"), effort.entries, |n| {
         let mut document = fresh(n);
         if let Ok(document) = &mut document {
             // It went through at the smallest size; there is nothing in an edit that depends on the size.

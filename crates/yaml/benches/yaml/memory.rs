@@ -36,8 +36,8 @@ fn one(input: &Input, report: &mut Report) -> Result<(), Box<dyn Error>> {
     report.memory(input.name, "the process with the text, nothing read", nothing);
     let once = peak(1, &file)?.unwrap_or(nothing);
     report.memory(input.name, "lanai: read, an edit per document, write", once);
-    let five = peak(ORACLE_ROUNDS, &file)?.unwrap_or(nothing);
-    report.memory(input.name, "lanai: the same five times, as the oracle does", five);
+    let repeated = peak(ORACLE_ROUNDS, &file)?.unwrap_or(nothing);
+    report.memory(input.name, "lanai: the same five times, as the oracle does", repeated);
     let per_byte = real((once - nothing) * 1024) / real(input.text.len());
     report.ratio(input.name, "lanai: bytes of memory per byte of input, beyond the text", per_byte, "");
     match oracle::measure(file.path(), Between::Edits)? {
@@ -47,7 +47,7 @@ fn one(input: &Input, report: &mut Report) -> Result<(), Box<dyn Error>> {
             report.ratio(
                 input.name,
                 "peak of kyaml / peak of lanai, five times",
-                real(kyaml.peak_kib) / real(five),
+                real(kyaml.peak_kib) / real(repeated),
                 "",
             );
         }

@@ -21,13 +21,8 @@ impl Report {
     /// Begins a part; what follows belongs to it.
     pub fn part(&mut self, name: &str, title: &str) {
         println!("\n## {title}");
-        self.part = name.to_owned();
+        name.clone_into(&mut self.part);
         self.parts.entry(name).or_insert_with(|| json!([]));
-    }
-
-    /// A line of explanation.
-    pub fn say(&self, text: &str) {
-        println!("{text}");
     }
 
     /// Something that took time over a number of bytes.
@@ -80,4 +75,9 @@ impl Report {
         fs::write(&file, text).map_err(|error| format!("cannot write \"{}\": {error}", file.display()))?;
         Ok(())
     }
+}
+
+/// A line for the reader.
+pub(crate) fn say(text: &str) {
+    println!("{text}");
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use lanai_yaml::{Document, Kind, Stream, edit, format_stream};
 
 use crate::clock::{Effort, best};
-use crate::growth::measure;
+use crate::growth::{Growth, measure};
 use crate::report::Report;
 
 /// A text of about that many bytes.
@@ -73,7 +73,7 @@ pub(crate) fn run(effort: &Effort, report: &mut Report) -> Result<(), Box<dyn Er
         one(effort, report, shape, *make).map_err(|error| format!("\"{shape}\": {error}"))?;
     }
     let wide = SHAPES[0].1;
-    measure(effort, report, ("wide mapping", "duplicate_keys"), effort.shape_bytes / 20, |size| {
+    measure(report, ("wide mapping", "duplicate_keys"), effort.shape_bytes, |size| {
         let stream = Stream::parse(wide(size));
         best(1, || (), |()| stream.as_ref().map(|stream| stream.documents()[0].duplicate_keys().len()).ok())
     });
@@ -82,26 +82,20 @@ pub(crate) fn run(effort: &Effort, report: &mut Report) -> Result<(), Box<dyn Er
 
 fn one(effort: &Effort, report: &mut Report, shape: &str, make: Make) -> Result<(), Box<dyn Error>> {
     let rounds = effort.growth_rounds;
-    let mut stream = Stream::parse("")?;
-    let mut failed = None;
-    measure(effort, report, (shape, "read"), effort.shape_bytes, |size| {
+    edit_last(Stream::parse(make(effort.shape_bytes / 100))?)?;
+    let read = measure(report, (shape, "read"), effort.shape_bytes, |size| {
         let text: Arc<str> = make(size).into();
-        let time = best(rounds, || Arc::clone(&text), Stream::parse);
-        match Stream::parse(text) {
-            Ok(read) => stream = read,
-            Err(error) => failed = Some(error),
-        }
-        time
+        best(rounds, || Arc::clone(&text), Stream::parse)
     });
-    if let Some(error) = failed {
-        return Err(error.into());
+    if read == Growth::Stopped {
+        return Ok(());
     }
-    measure(effort, report, (shape, "edit and write"), effort.shape_bytes, |size| {
+    measure(report, (shape, "edit and write"), effort.shape_bytes, |size| {
         let fresh = || Stream::parse(make(size));
-        best(rounds, fresh, |stream| stream.map(|stream| edit_last(stream).map(|stream| stream.to_string())))
+        let write = |stream: Stream| (stream.to_string(), stream);
+        best(rounds, fresh, |stream| stream.map(|stream| edit_last(stream).map(write)))
     });
-    edit_last(stream)?;
-    measure(effort, report, (shape, "reference format"), effort.shape_bytes, |size| {
+    measure(report, (shape, "reference format"), effort.shape_bytes, |size| {
         let stream = Stream::parse(make(size));
         best(rounds, || (), |()| stream.as_ref().map(format_stream).ok())
     });

@@ -11,7 +11,7 @@ use lanai_yaml::{Stream, format_stream};
 use crate::clock::{Effort, best, speed};
 use crate::input::{self, Input, Scratch};
 use crate::oracle::{self, Between};
-use crate::report::Report;
+use crate::report::{Report, say};
 
 /// How many edits the one large document gets.
 const EDITS: usize = 1_000;
@@ -21,7 +21,7 @@ pub(crate) fn run(effort: &Effort, report: &mut Report) -> Result<(), Box<dyn Er
     let (stream, list) = (input::stream(effort.documents), input::list(effort.documents));
     for input in [&stream, &list] {
         let documents = Stream::parse(input.text.as_str())?.documents().len();
-        report.say(&format!("{}: {} bytes, {documents} documents", input.name, input.text.len()));
+        say(&format!("{}: {} bytes, {documents} documents", input.name, input.text.len()));
     }
     one(&stream, effort, report)?;
     one(&list, effort, report)
@@ -33,11 +33,7 @@ fn one(input: &Input, effort: &Effort, report: &mut Report) -> Result<(), Box<dy
     report.timed(name, "copy: into a new String", size, clone);
     let copy = copy_into_buffer(input, effort);
     report.timed(name, "copy: into a buffer that is there", size, copy);
-    let events = best(
-        effort.rounds.min(5),
-        || (),
-        |()| Parser::new_from_str(&input.text).filter(Result::is_ok).count(),
-    );
+    let events = best(effort.rounds.min(5), || (), |()| Parser::new_from_str(&input.text).flatten().count());
     report.timed(name, "granit-parser: events only", size, events);
 
     let read = read(input, effort, report);

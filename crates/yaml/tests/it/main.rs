@@ -8,5 +8,6 @@ mod limits;
 mod oracle;
 mod properties;
 mod reference;
+mod regressions;
 mod serde;
 mod suite;

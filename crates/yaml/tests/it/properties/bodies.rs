@@ -4,7 +4,7 @@ use lanai_types::YamlLimits;
 use lanai_yaml::{Document, NodeRef, SequenceIndent, Stream};
 
 use super::choices::Choices;
-use super::edits::{Op, walk};
+use super::edits::{Op, STRINGS, walk};
 use super::judge::judge;
 use super::locality::Place;
 use super::model::Node;
@@ -47,7 +47,7 @@ fn look(document: &Document) {
         let range = node.source_range().expect("what was read has a place");
         assert!(range.start <= range.end && range.len() <= source_len);
         assert_eq!(node.position().offset, range.start);
-        assert_eq!(node.len() == 0, node.is_empty());
+        assert_eq!(node.items().count() + node.entries().count(), node.len());
         _ = (
             node.resolved(),
             node.as_str(),
@@ -93,6 +93,79 @@ pub fn yaml_edit(bytes: &[u8]) {
     }
 }
 
+/// As [`yaml_edit`], but the bytes behind the text decide about a value: it is made a document, and put into the text.
+pub fn yaml_emit(bytes: &[u8]) {
+    let at = bytes.iter().rposition(|byte| *byte == 0xff).unwrap_or(bytes.len());
+    let (source, choices) = (&bytes[..at], &mut Choices::new(bytes.get(at + 1..).unwrap_or(&[])));
+    let value = json(choices, 4);
+    let made = Document::from_serialize(&value).expect("JSON has a form in YAML");
+    let output = made.to_string();
+    let again =
+        Document::parse(output.as_str()).unwrap_or_else(|error| panic!("{error:#}\n{output}\n{value}"));
+    assert_eq!(again.root().deserialize::<serde_json::Value>().as_ref(), Ok(&value), "{output}");
+    assert_eq!(made.root().deserialize::<serde_json::Value>().as_ref(), Ok(&value), "{output}");
+    let judged = judge(&output).unwrap_or_else(|error| panic!("{error}\n{output}"));
+    let model = Node::read(again.root());
+    assert!(judged.documents.len() == 1 && model.agrees(&judged.documents[0]), "{judged:?}\n{output}");
+    // The reference writes a key `<<` as a merge key, whatever it was.
+    let indents = [SequenceIndent::Compact, SequenceIndent::Wide];
+    for indent in indents.into_iter().filter(|_| !value.to_string().contains("\"<<\":")) {
+        let formatted = lanai_yaml::encode_document(&made, indent);
+        let again = Document::parse(formatted.as_str())
+            .unwrap_or_else(|error| panic!("{error:#}\n{formatted}\n{value}"));
+        assert_eq!(again.root().deserialize::<serde_json::Value>().as_ref(), Ok(&value), "{formatted}");
+    }
+    let text = match source.split_first() {
+        Some((0xfe, choices)) => text::stream(&mut Choices::new(choices)),
+        _ => String::from_utf8_lossy(source).into_owned(),
+    };
+    insert_into(&text, choices, &made, &model);
+}
+
+/// Puts a value into a text at some place.
+fn insert_into(text: &str, choices: &mut Choices<'_>, made: &Document, model: &Node) {
+    let Ok(mut stream) = Stream::parse(text) else { return };
+    let Some(before) = Before::of(text, &stream) else { return };
+    let mut models = before.models.clone();
+    let (Some(document), Some(whole)) = (stream.documents_mut().first_mut(), models.first_mut()) else {
+        return;
+    };
+    if !whole.has_simple_anchors() || whole.expanded_len(whole, 2_000) >= 2_000 {
+        return;
+    }
+    let op = Op::choose_to_put(choices, document, made, model);
+    let told = format!("{op:?}\n");
+    let Ok(node) = walk(document, &op.path) else { panic!("the path was there\n{told}{text}") };
+    let lost = op.edit.loses(node.read(), text);
+    let (result, expected) = (op.apply(document), op.apply_to_model(whole));
+    assert_eq!(result.is_ok(), expected, "{result:?}\n{told}{text}");
+    let copied = !document.notes().is_empty();
+    check(&before, &stream, &models, &lost, copied, &told);
+}
+
+/// Some value that JSON can hold.
+fn json(choices: &mut Choices<'_>, depth: usize) -> serde_json::Value {
+    let text = |choices: &mut Choices<'_>| -> String {
+        if !choices.once_in(3) {
+            return choices.of(STRINGS).into();
+        }
+        (0..choices.below(12)).map(|_| choices.byte()).map(char::from).collect()
+    };
+    match choices.below(if depth == 0 { 5 } else { 9 }) {
+        1 => serde_json::Value::Null,
+        2 => choices.once_in(2).into(),
+        3 => (i64::from(choices.byte()) * [1, -1, 1 << 40, i64::MAX / 255][choices.below(4)]).into(),
+        4 => choices.of(&[0.5, -1e300, 1e21, 0.1, 5e-324]).into(),
+        5 | 6 => (0..choices.below(4)).map(|_| json(choices, depth - 1)).collect(),
+        7 | 8 => {
+            let pairs: Vec<_> =
+                (0..choices.below(4)).map(|_| (text(choices), json(choices, depth - 1))).collect();
+            serde_json::Value::Object(pairs.into_iter().collect())
+        }
+        _ => text(choices).into(),
+    }
+}
+
 /// What is known before the edits, to compare with.
 struct Before {
     text: String,
@@ -123,26 +196,36 @@ pub fn edit_text(text: &str, edits: &[u8], most: usize) {
         return;
     };
     let mut model = model.clone();
+    if !model.has_simple_anchors() {
+        return;
+    }
     let mut told = String::new();
     let (mut lost, mut copied) = (Vec::new(), false);
     let mut done = 0;
     while done < most && !choices.is_used_up() {
-        if !model.has_simple_anchors() || model.expanded_len(&model, 2_000) >= 2_000 {
+        if model.expanded_len(&model, 2_000) >= 2_000 {
             return;
         }
         done += 1;
         let op = Op::choose(choices, document, &model);
-        told.push_str(&format!("{op:?}\n"));
+        told.extend([format!("{op:?}\n")]);
         let notes = document.notes().len();
-        let Ok(node) = walk(document, &op.path) else { panic!("the path was there\n{told}{text}") };
-        lost.extend(op.edit.loses(node.read()));
-        drop(node);
+        match walk(document, &op.path) {
+            Ok(node) => lost.extend(op.edit.loses(node.read(), text)),
+            Err(error) => panic!("the path was there: {error}\n{told}{text}"),
+        }
         let walked = document.to_string();
         let unedited = document.clone();
-        let (result, expected) = (op.apply(document), op.apply_to_model(&mut model));
-        assert_eq!(result.is_ok(), expected, "{result:?}\n{told}{text}");
-        if result.is_err() {
-            assert_eq!(document.to_string(), walked, "a refused edit changed something\n{told}{text}");
+        let before = model.clone();
+        match (op.apply(document), op.apply_to_model(&mut model)) {
+            (Ok(()), taken) => assert!(taken, "it is to be refused\n{told}{text}"),
+            (Err(error), taken) => {
+                assert!(!taken || op.may_be_refused(&error, &before), "refused: {error}\n{told}{text}");
+                assert_eq!(document.to_string(), walked, "a refused edit changed something\n{told}{text}");
+                // Only the way down was expanded.
+                model = before;
+                Node::walk(&mut model, &op.path);
+            }
         }
         copied |= document.notes().len() > notes || op.edit.brings_comments();
         copied |= format!("{:?}", op.edit).contains("Copy");
@@ -152,9 +235,6 @@ pub fn edit_text(text: &str, edits: &[u8], most: usize) {
                 place.check(&document.to_string(), &bounds, &told);
             }
         }
-    }
-    if !model.has_simple_anchors() {
-        return;
     }
     let mut models = before.models.clone();
     models[at] = model;

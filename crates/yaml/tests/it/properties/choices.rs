@@ -14,11 +14,15 @@ impl<'a> Choices<'a> {
         self.bytes.is_empty()
     }
 
-    /// A number below `count`, which is at most 256.
-    pub fn below(&mut self, count: usize) -> usize {
+    pub fn byte(&mut self) -> u8 {
         let Some((first, rest)) = self.bytes.split_first() else { return 0 };
         self.bytes = rest;
-        usize::from(*first) % count.max(1)
+        *first
+    }
+
+    /// A number below `count`, which is at most 256.
+    pub fn below(&mut self, count: usize) -> usize {
+        usize::from(self.byte()) % count.max(1)
     }
 
     /// Yes, once in `times`; no when the bytes are used up.

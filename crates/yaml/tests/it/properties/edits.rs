@@ -122,6 +122,33 @@ pub enum Edit {
 impl Op {
     /// Chooses a node of the document and something to do with it.
     pub fn choose(choices: &mut Choices<'_>, document: &Document, model: &Node) -> Self {
+        let (path, node) = Self::choose_node(choices, document);
+        let edit = Edit::choose(choices, node, document, model);
+        Self { path, edit }
+    }
+
+    /// Chooses a node of the document, and how to put something there.
+    pub fn choose_to_put(
+        choices: &mut Choices<'_>,
+        document: &Document,
+        made: &Document,
+        model: &Node,
+    ) -> Self {
+        let (path, node) = Self::choose_node(choices, document);
+        let (content, model) = (Content::from(made.root()), model.clone());
+        let edit = match node.target().kind() {
+            Kind::Mapping if !choices.once_in(3) => {
+                Edit::InsertAt(choices.below(node.len() + 1), choices.of(KEYS).into(), content, model)
+            }
+            Kind::Sequence if !choices.once_in(3) => {
+                Edit::InsertItem(choices.below(node.len() + 1), content, model)
+            }
+            _ => Edit::Set(content, model),
+        };
+        Self { path, edit }
+    }
+
+    fn choose_node<'d>(choices: &mut Choices<'_>, document: &'d Document) -> (Vec<Step>, NodeRef<'d>) {
         let mut path = Vec::new();
         let mut node = document.root();
         while node.target().kind() != Kind::Scalar && !node.is_empty() && !choices.once_in(4) {
@@ -136,8 +163,7 @@ impl Op {
             path.push(Step::Key(name));
             node = value;
         }
-        let edit = Edit::choose(choices, node, document, model);
-        Self { path, edit }
+        (path, node)
     }
 
     /// Does it to the document.
@@ -145,12 +171,40 @@ impl Op {
         self.edit.apply(&mut walk(document, &self.path)?)
     }
 
-    /// Does it to the model; tells whether the document is to refuse it.
+    /// Does it to the model; tells whether the document is to take it.
     pub fn apply_to_model(&self, root: &mut Node) -> bool {
+        if Node::walk(root, &self.path).is_none() {
+            return false;
+        }
         let whole = root.clone();
         let Some(node) = Node::walk(root, &self.path) else { return false };
-        // What an alias stands for is found in the document as it was; no edit changes both.
-        self.edit.apply_to_model(node, &whole)
+        let going = self.edit.anchors_that_go(node, &whole);
+        if !self.edit.apply_to_model(node, &whole) {
+            return false;
+        }
+        // Aliases of what is no longer there are replaced by what they stood for.
+        root.expand_all(&going, &whole);
+        true
+    }
+
+    /// Whether the document may refuse what the model can do; `root` is the model before.
+    pub fn may_be_refused(&self, error: &Error, root: &Node) -> bool {
+        let mut after = root.clone();
+        let taken = self.apply_to_model(&mut after);
+        match error {
+            Error::AliasBeforeAnchor(_) => taken && !after.has_simple_anchors(),
+            Error::HasAnchors => {
+                let mut before = root.clone();
+                let node = Node::walk(&mut before, &self.path);
+                let named = |node: &&Node| node.anchor.is_some() || matches!(node.value, Value::Alias(_));
+                matches!(self.edit, Edit::SetStyle(_))
+                    && node.is_some_and(|node| node.all().iter().skip(1).any(named))
+            }
+            Error::NoPlaceForComment(_) => {
+                matches!(self.edit, Edit::SetStyle(_) | Edit::Comment(..) | Edit::KeyComment(..))
+            }
+            _ => false,
+        }
     }
 }
 
@@ -182,7 +236,7 @@ pub fn find<'a>(document: &'a Document, path: &[Step]) -> Option<NodeRef<'a>> {
 
 impl Edit {
     fn choose(choices: &mut Choices<'_>, node: NodeRef<'_>, document: &Document, model: &Node) -> Self {
-        let mut new = |choices: &mut Choices<'_>| content(choices, document, model);
+        let new = |choices: &mut Choices<'_>| content(choices, document, model);
         let key_of = |choices: &mut Choices<'_>| {
             let at = choices.below(node.len() + 1);
             let there =
@@ -268,6 +322,32 @@ impl Edit {
         }
     }
 
+    /// The anchors that are gone when the edit is done.
+    fn anchors_that_go(&self, node: &Node, root: &Node) -> Vec<String> {
+        let below = |node: &Node| {
+            node.all().into_iter().skip(1).filter_map(|node| node.anchor.clone()).collect::<Vec<_>>()
+        };
+        match (self, &node.value) {
+            (Edit::Set(..), _) => below(node),
+            (Edit::Insert(key, ..), Value::Mapping(pairs)) => {
+                node.position(key, root).map(|at| below(&pairs[at].1)).unwrap_or_default()
+            }
+            (Edit::Remove(key), Value::Mapping(pairs)) => {
+                let pair = node.position(key, root).map(|at| [&pairs[at].0, &pairs[at].1]);
+                pair.into_iter()
+                    .flatten()
+                    .flat_map(|node| node.anchor.iter().cloned().chain(below(node)))
+                    .collect()
+            }
+            (Edit::RemoveItem(at), Value::Sequence(items)) => items
+                .get(*at)
+                .into_iter()
+                .flat_map(|node| node.anchor.iter().cloned().chain(below(node)))
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
     fn apply_to_model(&self, node: &mut Node, root: &Node) -> bool {
         let before = node.clone();
         let done = self.try_on_model(node, root).is_some();
@@ -313,7 +393,7 @@ impl Edit {
             }
             (Edit::Push(_, new), Value::Sequence(items)) => items.push(new.clone()),
             (Edit::InsertItem(index, _, new), Value::Sequence(items)) if *index <= items.len() => {
-                items.insert(*index, new.clone())
+                items.insert(*index, new.clone());
             }
             (Edit::Remove(key), Value::Mapping(_)) => {
                 let at = position(node, key);
@@ -351,30 +431,30 @@ impl Edit {
         Some(())
     }
 
-    /// The node as the document has it now: what it loses by this edit, as lines of comments.
-    pub fn loses(&self, node: NodeRef<'_>) -> Vec<String> {
+    /// The comments that may go with this edit, by lines; `node` is as it is before, `text` the stream that it was read from.
+    pub fn loses(&self, node: NodeRef<'_>, text: &str) -> Vec<String> {
         let mut lost = Vec::new();
         match self {
-            Edit::Set(..) => below(node).into_iter().for_each(|node| comments_of(node, &mut lost)),
+            Edit::Set(..) => comments_inside(node, text, &mut lost),
             Edit::Insert(key, ..) => {
-                let value = node.own_entry(key).map(|(_, value)| value);
-                value.into_iter().flat_map(below).for_each(|node| comments_of(node, &mut lost));
+                node.own_entry(key)
+                    .into_iter()
+                    .for_each(|(_, value)| comments_inside(value, text, &mut lost));
             }
             Edit::Remove(key) => {
-                for node in node.own_entry(key).into_iter().flat_map(|(key, value)| [key, value]) {
-                    comments_of(node, &mut lost);
-                    below(node).into_iter().for_each(|node| comments_of(node, &mut lost));
-                }
+                let at = node.own_entry(key).and_then(|(found, _)| {
+                    node.entries().position(|(key, _)| key.source_range() == found.source_range())
+                });
+                comments_around(node, at, text, &mut lost);
             }
-            Edit::RemoveItem(index) => {
-                if let Some(item) = node.at(*index) {
-                    comments_of(item, &mut lost);
-                    below(item).into_iter().for_each(|node| comments_of(node, &mut lost));
-                }
-            }
-            Edit::Comment(..) => comments_of(node, &mut lost),
+            Edit::RemoveItem(index) => comments_around(node, Some(*index), text, &mut lost),
+            Edit::Comment(..) => comments_on_line(node, text, &mut lost),
             Edit::KeyComment(key, ..) => {
-                node.own_entry(key).into_iter().for_each(|(key, _)| comments_of(key, &mut lost));
+                // The comment on the line of a pair is that of the value, where the value is on that line.
+                node.own_entry(key)
+                    .into_iter()
+                    .flat_map(|(key, value)| [key, value])
+                    .for_each(|node| comments_of(node, &mut lost));
             }
             Edit::InsertAt(..)
             | Edit::Push(..)
@@ -406,6 +486,76 @@ fn below(node: NodeRef<'_>) -> Vec<NodeRef<'_>> {
     found
 }
 
+/// The comments of a node and on its line, and on that of its key.
+fn comments_on_line(node: NodeRef<'_>, text: &str, out: &mut Vec<String>) {
+    let own = |value: &(NodeRef<'_>, NodeRef<'_>)| value.1.source_range() == node.source_range();
+    let key = node.parent().and_then(|parent| parent.entries().find(own)).map(|(key, _)| key);
+    for node in [Some(node), key].into_iter().flatten() {
+        comments_of(node, out);
+        let end = node.source_range().map_or(text.len(), |range| range.end);
+        out.extend(text[end..].lines().next().into_iter().flat_map(hashes));
+    }
+}
+
+/// The comments below a node and between its brackets.
+fn comments_inside(node: NodeRef<'_>, text: &str, out: &mut Vec<String>) {
+    for below in below(node) {
+        comments_of(below, out);
+    }
+    let lines = |range: std::ops::Range<usize>| {
+        // What stands between a key and a collection below it is in the collection.
+        let mut start = range.start;
+        while let Some(above) = text[..start].trim_end_matches(' ').strip_suffix('\n') {
+            let line = above.rfind('\n').map_or(0, |at| at + 1);
+            let is_inside = node.parent().is_some()
+                && matches!(above[line..].trim_start().chars().next(), None | Some('#'));
+            if !is_inside || line == 0 {
+                break;
+            }
+            start = line;
+        }
+        start..text[range.end..].find('\n').map_or(text.len(), |at| range.end + at)
+    };
+    let inside = node.source_range().filter(|_| node.kind() != Kind::Scalar);
+    out.extend(inside.map(lines).into_iter().flat_map(|range| hashes(&text[range])));
+}
+
+/// The comments of an entry, and in flow collections those between it and its neighbours.
+fn comments_around(node: NodeRef<'_>, index: Option<usize>, text: &str, out: &mut Vec<String>) {
+    let entries: Vec<(NodeRef<'_>, NodeRef<'_>)> = match node.kind() {
+        Kind::Sequence => node.items().map(|item| (item, item)).collect(),
+        _ => node.entries().collect(),
+    };
+    let Some((key, value)) = index.and_then(|at| entries.get(at)) else { return };
+    for node in [*key, *value] {
+        comments_of(node, out);
+        comments_inside(node, text, out);
+    }
+    if let (Some(key), Some(value)) = (key.source_range(), value.source_range()) {
+        let end = value.end + text[value.end..].find('\n').unwrap_or(text.len() - value.end);
+        out.extend(hashes(&text[key.start..end.max(key.start)]));
+    }
+    let at = index.unwrap_or(0);
+    let from = at.checked_sub(1).and_then(|at| entries[at].1.source_range()).map(|range| range.end);
+    let to = entries.get(at + 1).and_then(|(key, _)| key.source_range()).map(|range| range.start);
+    let all = node.source_range().unwrap_or_default();
+    let (from, to) = (from.unwrap_or(all.start), to.unwrap_or(all.end));
+    if from > to {
+        return;
+    }
+    // Between an anchor or a tag and what it is of, a comment is of neither.
+    let gap = &text[from..to];
+    let from = if node.style() == Style::Flow { Some(0) } else { gap.find(['&', '!']) };
+    out.extend(from.into_iter().flat_map(|from| hashes(&gap[from..])));
+}
+
+/// Everything that could be a comment.
+fn hashes(text: &str) -> Vec<String> {
+    let found =
+        text.lines().flat_map(|line| line.match_indices('#').map(|(at, _)| line[at..].trim_end().to_owned()));
+    found.collect()
+}
+
 fn comments_of(node: NodeRef<'_>, out: &mut Vec<String>) {
     let texts = [node.head_comment(), node.line_comment(), node.foot_comment()];
     let lines = texts.iter().flatten().flat_map(|text| text.lines());
@@ -423,7 +573,7 @@ pub fn content(choices: &mut Choices<'_>, document: &Document, model: &Node) -> 
     let scalar = |text: String, means| Node::of(Value::Scalar { text, means });
     match choices.below(12) {
         6 => {
-            let number = i64::try_from(choices.below(256)).expect("a byte fits") - 128;
+            let number = i64::from(choices.byte()) - 128;
             (number.into(), scalar(number.to_string(), Means::Int(number.into())))
         }
         7 => {

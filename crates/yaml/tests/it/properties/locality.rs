@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use lanai_yaml::{Document, Kind, NodeRef, Style};
+use lanai_yaml::{CommentPlace, Document, Kind, NodeRef, Style};
 
 use super::edits::{Edit, Op, find};
 use super::model::{Step, Value};
@@ -24,45 +24,58 @@ impl<'a> Place<'a> {
     pub fn bounds(&self, op: &Op) -> Option<Range<usize>> {
         let path = &op.path;
         let node = find(self.document, path)?;
+        if node.style() == Style::Flow && !self.text[range(node)].starts_with(['[', '{']) {
+            // A pair without braces in a list gets them when it is no longer one pair.
+            return Some(range(node));
+        }
         let index = |key: &str| {
             node.entries()
                 .position(|(name, _)| name.target().kind() == Kind::Scalar && name.target().value() == key)
         };
         match &op.edit {
             Edit::Insert(key, _, new) => match index(key) {
-                Some(at) => self.value(&[path, &[Step::Key(key.clone())][..]].concat(), node, at, &new.value),
+                Some(at) => {
+                    Some(self.value(&[path, &[Step::Key(key.clone())][..]].concat(), node, at, &new.value))
+                }
                 None => self.gap(path, node, node.len()),
             },
             Edit::InsertAt(at, ..) => self.gap(path, node, (*at).min(node.len())),
             Edit::Push(..) => self.gap(path, node, node.len()),
             Edit::InsertItem(at, ..) => self.gap(path, node, *at),
-            Edit::Remove(key) | Edit::KeyComment(key, ..) => Some(self.entry(path, node, index(key)?)),
+            Edit::Remove(key) => Some(self.entry(path, node, index(key)?)),
+            Edit::KeyComment(key, place, _) => {
+                let (name, _) = node.own_entry(key)?;
+                comment(name, *place).is_none().then(|| self.entry(path, node, index(key).unwrap_or(0)))
+            }
             Edit::RemoveItem(at) => (*at < node.len()).then(|| self.entry(path, node, *at)),
             Edit::Rename(key, _) => Some(range(entries(node)[index(key)?].0)),
             Edit::Reorder(_) if node.is_empty() => None,
             Edit::Reorder(_) => Some(self.before(path, node, 0)..self.behind(path, node, node.len() - 1)),
             Edit::Set(_, new) => {
-                let Some((above, parent, at)) = self.parent(path) else { return Some(self.range.clone()) };
-                _ = above;
-                self.value(path, parent, at, &new.value)
+                let Some((_, parent, at)) = self.parent(path) else { return Some(self.range.clone()) };
+                Some(self.value(path, parent, at, &new.value))
             }
-            Edit::SetStyle(_) | Edit::Comment(..) => Some(self.own(path)),
+            Edit::SetStyle(_) => Some(self.own(path)),
+            // A comment that is there already is replaced where it stands.
+            Edit::Comment(place, _) => comment(node, *place).is_none().then(|| self.own(path)),
         }
     }
 
     /// A value that is set: its own bytes when both are on one line, else all up to what follows.
-    fn value(&self, path: &[Step], parent: NodeRef<'a>, at: usize, new: &Value) -> Option<Range<usize>> {
+    fn value(&self, path: &[Step], parent: NodeRef<'a>, at: usize, new: &Value) -> Range<usize> {
         let (key, old) = entries(parent)[at];
         let text = &self.text[range(old)];
         let on_line = old.kind() == Kind::Scalar && !text.is_empty() && !text.contains(['\n', '\r']);
         let short =
             matches!(new, Value::Scalar { text, .. } if !text.contains(['\n', '\r', '\u{85}', '\u{2028}']));
-        if on_line && short && old.tag().is_none() {
-            return Some(range(old));
+        let beside = parent.target().kind() != Kind::Mapping
+            || !self.text[range(key).end..range(old).start].contains('\n');
+        if on_line && beside && short && old.tag().is_none() {
+            return range(old);
         }
         let all = self.own(path);
         let from = if parent.target().kind() == Kind::Mapping { range(key).end } else { all.start };
-        Some(from..all.end)
+        from..all.end
     }
 
     /// The bytes of an entry with what separates it from its neighbours.
@@ -104,7 +117,7 @@ impl<'a> Place<'a> {
     fn before(&self, path: &[Step], node: NodeRef<'a>, at: usize) -> usize {
         if at > 0 {
             let (key, value) = entries(node)[at - 1];
-            return deep_end(key).max(deep_end(value));
+            return self.unfinished(value).unwrap_or(deep_end(key).max(deep_end(value)));
         }
         if node.style() == Style::Flow && self.text[range(node)].starts_with(['[', '{']) {
             return range(node).start + 1;
@@ -116,6 +129,17 @@ impl<'a> Place<'a> {
             }
             Some((above, parent, at)) => self.before(above, parent, at),
         }
+    }
+
+    /// Where a block scalar begins that ends with the text, without a line break: it needs another header before more text.
+    fn unfinished(&self, node: NodeRef<'a>) -> Option<usize> {
+        let mut last = node;
+        while let Some((_, value)) = entries(last).last().filter(|_| last.kind() != Kind::Alias) {
+            last = *value;
+        }
+        let block =
+            matches!(last.style(), Style::Literal | Style::Folded) && range(last).end == self.text.len();
+        (block && !self.text.ends_with(['\n', '\r'])).then(|| range(last).start)
     }
 
     /// Where what stands behind an entry begins.
@@ -141,12 +165,15 @@ impl<'a> Place<'a> {
         let from =
             if at == 0 { start } else { deep_end(all[at - 1].0).max(deep_end(all[at - 1].1)).min(start) };
         let gap = &self.text[from..start];
-        let mut lead = gap.rfind('\n').map_or(start, |line| from + line + 1);
+        let indent = |line: usize| gap[line..].len() - gap[line..].trim_start_matches(' ').len();
+        let mut lead = gap.rfind('\n').map_or(start, |line| from + line + 1 + indent(line + 1));
         let mut first = Some(all[at].0);
         while let Some(node) = first {
             let head = node.head_comment().and_then(|head| head.lines().next().map(str::to_owned));
-            if let Some(comment) = head.and_then(|head| gap.find(&head)) {
-                lead = lead.min(from + comment);
+            // What stands on the line of the entry before is not above this one, whoever it is said to belong to.
+            let below = gap.find('\n').unwrap_or(gap.len());
+            if let Some(comment) = head.and_then(|head| gap[below..].find(&head)) {
+                lead = lead.min(from + below + comment);
             }
             first = entries(node).first().map(|(key, _)| *key).filter(|_| node.kind() != Kind::Alias);
         }
@@ -166,6 +193,14 @@ impl<'a> Place<'a> {
             kept,
             "more than {may:?} was changed\n--- edits\n{told}--- input\n{input}\n--- output\n{output}\n---\n{input:?}\n{output:?}"
         );
+    }
+}
+
+fn comment(node: NodeRef<'_>, place: CommentPlace) -> Option<String> {
+    match place {
+        CommentPlace::Head => node.head_comment(),
+        CommentPlace::Line => node.line_comment(),
+        CommentPlace::Foot => node.foot_comment(),
     }
 }
 

@@ -145,6 +145,21 @@ impl Node {
         })
     }
 
+    /// Replaces the aliases of these names by what they stand for in `root`.
+    pub fn expand_all(&mut self, names: &[String], root: &Node) {
+        match &mut self.value {
+            Value::Alias(name) if names.contains(name) => self.value = self.expanded(root).value,
+            Value::Sequence(items) => items.iter_mut().for_each(|item| item.expand_all(names, root)),
+            Value::Mapping(pairs) => {
+                for (key, value) in pairs {
+                    key.expand_all(names, root);
+                    value.expand_all(names, root);
+                }
+            }
+            Value::Alias(_) | Value::Scalar { .. } => {}
+        }
+    }
+
     /// How many nodes there are once aliases are expanded; gives up beyond `limit`.
     pub fn expanded_len(&self, root: &Node, limit: usize) -> usize {
         let mut count = 0;

@@ -255,18 +255,17 @@ impl<'c, 'b> Text<'c, 'b> {
                 let maps: Vec<String> =
                     self.anchors.iter().filter(|(_, map)| *map).map(|(name, _)| name.clone()).collect();
                 if let Some(name) = maps.last() {
-                    self.out.push_str(&format!("<<: *{name}"));
+                    self.out.extend(["<<: *", name.as_str()]);
                     self.line_end();
                     continue;
                 }
             }
-            match self.choices.below(16) {
-                15 => self.explicit_key(column, depth),
-                _ => {
-                    let key = self.key();
-                    self.out.push_str(&key);
-                    self.out.push_str(self.choices.of(&[":", ":", ":", " :"]));
-                }
+            if self.choices.once_in(16) {
+                self.explicit_key(column, depth);
+            } else {
+                let key = self.key();
+                self.out.push_str(&key);
+                self.out.push_str(self.choices.of(&[":", ":", ":", " :"]));
             }
             self.value(column, Behind::Key, depth);
         }
@@ -331,7 +330,7 @@ impl<'c, 'b> Text<'c, 'b> {
             7 if self.parts == Parts::All && properties.is_empty() && !self.anchors.is_empty() => {
                 let at = self.choices.below(self.anchors.len());
                 let name = self.anchors[at].0.clone();
-                self.out.push_str(&format!(" *{name}"));
+                self.out.extend([" *", name.as_str()]);
                 self.line_end();
             }
             8 => self.block_scalar(column, behind, &properties),
@@ -515,7 +514,11 @@ impl<'c, 'b> Text<'c, 'b> {
         }
         let number = self.next();
         match self.choices.below(8) {
-            6 => format!("\"k{number}\":{}", self.choices.of(&["\"x\"", "1", "[]"])) + if value.is_empty() { "" } else { ", " } + &self.pair(&value),
+            6 => {
+                format!("\"k{number}\":{}", self.choices.of(&["\"x\"", "1", "[]"]))
+                    + if value.is_empty() { "" } else { ", " }
+                    + &self.pair(&value)
+            }
             5 => format!("\"k{number}\": {value}"),
             7 => format!("? k{number} : {value}"),
             _ => format!("k{number}: {value}"),

@@ -1,0 +1,3 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| lanai_fuzz::bodies::yaml_edit(bytes));
