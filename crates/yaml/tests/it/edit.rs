@@ -285,7 +285,8 @@ fn comments_are_set_and_removed() {
         }
     };
     let in_item = |root: &mut NodeMut<'_>| {
-        root.reborrow().at_mut(0).unwrap().set_key_comment("a", CommentPlace::Head, "# x").unwrap()
+        let mut item = root.reborrow().at_mut(0).unwrap();
+        item.set_key_comment("a", CommentPlace::Head, "# x").unwrap();
     };
     check("- a: 1\n  b: 2\n", in_item, "- # x\n  a: 1\n  b: 2\n");
     check("a: 1\nb: 2\n", key(CommentPlace::Head, "# x\n# y"), "a: 1\n# x\n# y\nb: 2\n");

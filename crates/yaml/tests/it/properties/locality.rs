@@ -185,6 +185,8 @@ impl<'a> Place<'a> {
         let input = &self.text[self.range.clone()];
         let (before, behind) =
             (&self.text[self.range.start..bounds.start], &self.text[bounds.end..self.range.end]);
+        // At the end of a text the line break before the entry separates it, too.
+        let before = if behind.is_empty() { before.trim_end_matches(['\n', '\r']) } else { before };
         let kept = output.starts_with(before)
             && output.ends_with(behind)
             && output.len() >= before.len() + behind.len();
