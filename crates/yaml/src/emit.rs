@@ -7,7 +7,7 @@ mod order;
 mod replace;
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::document::Document;
 use crate::extent::{Extent, Extents};
@@ -46,6 +46,7 @@ pub(crate) fn lossless(document: &Document) -> String {
         habits: OnceCell::new(),
         finished_last: Cell::new(false),
         composed: RefCell::default(),
+        moving: RefCell::default(),
     };
     emitter.compose();
     let mut splices = emitter.below(tree.root);
@@ -132,6 +133,8 @@ struct Emitter<'a> {
     finished_last: Cell<bool>,
     /// The splices of collections that are put together as a whole, until the walk comes to them.
     composed: RefCell<HashMap<NodeId, Vec<Splice>>>,
+    /// The collections whose entries change places.
+    moving: RefCell<HashSet<NodeId>>,
 }
 
 impl Emitter<'_> {
@@ -235,6 +238,8 @@ impl Emitter<'_> {
             }
             work.extend(self.tree.children(id));
         }
+        let moving = composed.iter().filter(|id| self.tree.node(**id).style == Style::Block);
+        *self.moving.borrow_mut() = moving.copied().collect();
         for id in composed.into_iter().rev() {
             let mut splices = Vec::new();
             match self.tree.node(id).style {

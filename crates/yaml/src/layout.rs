@@ -143,9 +143,11 @@ impl<'a> Layout<'a> {
         self.head(&[item], column, &mut out);
         push_indent(&mut out, column);
         out.push('-');
-        let pieces = self.value(item, column, Behind::Dash { content: column + 2 });
-        let of_line: &[NodeId] = if self.is_block(item) { &[] } else { &[item] };
-        self.finish_line(of_line, &pieces, &mut out);
+        let has_comment = self.comment(item, CommentPlace::Line).is_some();
+        let content = column + 2;
+        let behind = if has_comment { Behind::Properties { content } } else { Behind::Dash { content } };
+        let pieces = self.value(item, column, behind);
+        self.finish_line(&[item], &pieces, &mut out);
         self.foot(&[item], column, &mut out);
         out
     }

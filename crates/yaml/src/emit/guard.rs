@@ -8,13 +8,21 @@ use crate::tree::{Kind, NodeId, State, Style};
 
 impl Emitter<'_> {
     /// A layout for text that will be followed by the source from `at` on: without block scalars where a comment there
-    /// would be read as text of the last one.
+    /// would be read as text of the last one, or where what will stand there is not known.
     pub(super) fn safe_layout(&self, id: NodeId, at: u32) -> Layout<'_> {
         let mut layout = self.layout(id);
-        if self.indented_lines(at).next().is_some() {
+        if self.indented_lines(at).next().is_some() || self.moves(id) {
             layout.block_scalars = BlockScalars::Quoted;
         }
         layout
+    }
+
+    /// Whether a node is in a collection whose entries change places, so that what will follow it is not known.
+    fn moves(&self, id: NodeId) -> bool {
+        let moving = self.moving.borrow();
+        !moving.is_empty()
+            && std::iter::successors(Some(id), |id| self.tree.node(*id).parent.get())
+                .any(|id| moving.contains(&id))
     }
 
     /// The lines from `at` on, up to the next text, that hold a comment or nothing and are indented: where each begins, and
@@ -65,7 +73,7 @@ impl Emitter<'_> {
     /// Whether an entry ends with a block scalar as it stands in the source.
     pub(super) fn ends_in_block_scalar(&self, entry: Entry) -> bool {
         let node = self.tree.node(self.tail(entry.last));
-        node.state == State::Clean && matches!(node.style, Style::Literal | Style::Folded)
+        node.state < State::Edited && matches!(node.style, Style::Literal | Style::Folded)
     }
 
     /// Whether that block scalar keeps all line breaks behind it.
@@ -101,7 +109,7 @@ impl Emitter<'_> {
     /// it has none.
     fn finish_last_scalar(&self, splices: &mut Vec<Splice>) {
         let node = self.tree.node(self.last_in_source());
-        let in_source = node.state == State::Clean && node.span.end as usize == self.document.source.len();
+        let in_source = node.state < State::Edited && node.span.end as usize == self.document.source.len();
         if !in_source
             || !matches!(node.style, Style::Literal | Style::Folded)
             || self.finished_last.replace(true)

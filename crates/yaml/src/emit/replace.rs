@@ -2,9 +2,10 @@
 
 use super::{Emitter, Splice, comment_text};
 use crate::edit::CommentPlace;
-use crate::layout::{Behind, Layout, Pieces, push_indent};
+use crate::layout::{Behind, BlockScalars, Layout, Pieces, push_indent};
+use crate::syntax;
 use crate::syntax::token::Span;
-use crate::tree::{Kind, NOWHERE, NodeId, Style};
+use crate::tree::{Comment, Kind, NOWHERE, NodeId, Style};
 
 impl Emitter<'_> {
     pub(super) fn edited(&self, id: NodeId, splices: &mut Vec<Splice>) {
@@ -29,7 +30,11 @@ impl Emitter<'_> {
             splices.push(Splice::replace(place, text));
             return;
         }
-        let layout = self.safe_layout(parent, self.extents.end_of_lines(place.end));
+        let mut layout = self.safe_layout(parent, self.extents.end_of_lines(place.end));
+        if node.mark != NOWHERE && self.extents.line_end(node.mark) < self.extents.line_start(place.start) {
+            // Lines between the key and the old value would become text of a block scalar.
+            layout.block_scalars = BlockScalars::Quoted;
+        }
         let column = self.tree.node(parent).column as usize;
         if node.mark == NOWHERE {
             return self.value_without_colon(id, column, &layout, splices);
@@ -37,7 +42,7 @@ impl Emitter<'_> {
         let behind = match self.tree.node(parent).kind {
             // Something else stands on the line of the dash: collections begin on the next one.
             Kind::Sequence
-                if self.behind_mark(id, node.mark) > node.mark + 1 || self.has_line_comment(id) =>
+                if self.behind_mark(id, node.mark) > node.mark + 1 || self.shares_line(id, node.mark) =>
             {
                 Behind::Properties { content: column + 2 }
             }
@@ -146,15 +151,27 @@ impl Emitter<'_> {
         }
         let comment =
             self.tree.comment(id, CommentPlace::Line).filter(|comment| comment.span.start >= place.start);
-        let comment =
-            comment_text(&self.document.source, comment).map_or(String::new(), |text| format!(" {text}"));
+        let comment = self.text_beside(comment).map_or(String::new(), |text| format!(" {text}"));
         splices.push(Splice::insert(self.behind_mark(id, mark), format!("{inline}{comment}")));
         let lines = Span { start: line, end: self.extents.end_of_lines(place.end) };
         splices.push(Splice::replace(lines, pieces.rest.clone()));
     }
 
-    fn has_line_comment(&self, id: NodeId) -> bool {
-        comment_text(&self.document.source, self.tree.comment(id, CommentPlace::Line)).is_some()
+    /// Whether a comment stands on the line of the dash, or will.
+    fn shares_line(&self, id: NodeId, mark: u32) -> bool {
+        let place = self.tree.node(id).span;
+        let from = if self.extents.same_line(mark, place.start) { place.end } else { mark + 1 };
+        let rest = Span { start: from, end: self.extents.end_of_lines(from) }.of(&self.document.source);
+        rest.contains('#') || self.text_beside(self.tree.comment(id, CommentPlace::Line)).is_some()
+    }
+
+    /// The text of a comment that stands next to its node; of one in pieces, the piece that does.
+    fn text_beside(&self, comment: Option<&Comment>) -> Option<String> {
+        let comment = comment?;
+        match (comment.changed, comment.span.is_empty()) {
+            (false, false) => Some(syntax::comment_text(&self.document.source, comment.span)),
+            _ => comment_text(&self.document.source, Some(comment)),
+        }
     }
 
     /// A comment that stands inside of what is replaced, on the header of a block scalar, or that is new there; with a
@@ -165,7 +182,7 @@ impl Emitter<'_> {
         let inside =
             place.start <= comment.span.start && comment.span.end <= place.end && !comment.span.is_empty();
         let new = comment.span.is_empty() && place.end > place.start && self.extents.after_break(place.end);
-        let text = comment_text(&self.document.source, Some(comment)).filter(|_| inside || new)?;
+        let text = self.text_beside(Some(comment)).filter(|_| inside || new)?;
         Some(format!(" {text}"))
     }
 }

@@ -228,7 +228,6 @@ pub fn edit_text(text: &str, edits: &[u8], most: usize) {
             }
         }
         copied |= document.notes().len() > notes || op.edit.brings_comments();
-        copied |= format!("{:?}", op.edit).contains("Copy");
         if done == 1 && document.notes().is_empty() {
             let place = Place { text, document: &unedited, range: start..start + unedited.source().len() };
             if let Some(bounds) = place.bounds(&op) {

@@ -1,5 +1,7 @@
 //! Edits that are done to a document and to its model alike.
 
+use std::fmt;
+
 use lanai_yaml::edit::Error;
 use lanai_yaml::{CommentPlace, Content, Document, Kind, NodeMut, NodeRef, Style};
 
@@ -96,6 +98,71 @@ const KEYS: &[&str] = &[
 
 const COMMENTS: &[&str] = &["# set", "# kpt-set: ${x}", "#", "# a # b", "# two\n# lines", "# é", ""];
 
+/// Something to set, and what it means.
+#[derive(Clone)]
+pub struct New {
+    pub content: Content,
+    pub model: Node,
+    /// It is a copy of what may have comments.
+    pub has_comments: bool,
+}
+
+impl fmt::Debug for New {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.model.value)
+    }
+}
+
+impl New {
+    fn of(content: impl Into<Content>, model: Node) -> Self {
+        Self { content: content.into(), model, has_comments: false }
+    }
+
+    fn scalar(content: impl Into<Content>, text: impl ToString, means: Means) -> Self {
+        Self::of(content, Node::of(Value::Scalar { text: text.to_string(), means }))
+    }
+
+    fn choose(choices: &mut Choices<'_>, document: &Document, model: &Node) -> Self {
+        match choices.below(12) {
+            6 => {
+                let number = i64::from(choices.byte()) - 128;
+                Self::scalar(number, number, Means::Int(number.into()))
+            }
+            7 => {
+                let truth = choices.once_in(2);
+                Self::scalar(truth, truth, Means::Bool(truth))
+            }
+            8 => Self::of(Content::null(), Node::null()),
+            9 => {
+                let (float, text) = choices.of(&[
+                    (0.5, "0.5"),
+                    (-1e300, "-1e300"),
+                    (1e21, "1e21"),
+                    (0.1, "0.1"),
+                    (f64::INFINITY, ".inf"),
+                    (3.0, "3.0"),
+                ]);
+                Self::scalar(float, text, Means::Float(float.to_bits()))
+            }
+            10 | 11 => {
+                if choices.once_in(3) && model.expanded_len(model, 400) < 400 {
+                    let content = Content::from(document.root());
+                    return Self { content, model: model.expanded(model), has_comments: true };
+                }
+                let text = text::document(choices, Parts::Bare);
+                let new = Document::parse(text.as_str())
+                    .unwrap_or_else(|error| panic!("generated content: {error:#}\n{text}"));
+                let model = Node::read(new.root());
+                Self::of(new, model)
+            }
+            _ => {
+                let text = choices.of(STRINGS);
+                Self::of(text, Node::string(text))
+            }
+        }
+    }
+}
+
 /// One edit of one node.
 #[derive(Clone, Debug)]
 pub struct Op {
@@ -105,11 +172,11 @@ pub struct Op {
 
 #[derive(Clone, Debug)]
 pub enum Edit {
-    Set(Content, Node),
-    Insert(String, Content, Node),
-    InsertAt(usize, String, Content, Node),
-    Push(Content, Node),
-    InsertItem(usize, Content, Node),
+    Set(New),
+    Insert(String, New),
+    InsertAt(usize, String, New),
+    Push(New),
+    InsertItem(usize, New),
     Remove(String),
     RemoveItem(usize),
     Rename(String, String),
@@ -135,15 +202,13 @@ impl Op {
         model: &Node,
     ) -> Self {
         let (path, node) = Self::choose_node(choices, document);
-        let (content, model) = (Content::from(made.root()), model.clone());
+        let new = New { content: Content::from(made.root()), model: model.clone(), has_comments: false };
         let edit = match node.target().kind() {
             Kind::Mapping if !choices.once_in(3) => {
-                Edit::InsertAt(choices.below(node.len() + 1), choices.of(KEYS).into(), content, model)
+                Edit::InsertAt(choices.below(node.len() + 1), choices.of(KEYS).into(), new)
             }
-            Kind::Sequence if !choices.once_in(3) => {
-                Edit::InsertItem(choices.below(node.len() + 1), content, model)
-            }
-            _ => Edit::Set(content, model),
+            Kind::Sequence if !choices.once_in(3) => Edit::InsertItem(choices.below(node.len() + 1), new),
+            _ => Edit::Set(new),
         };
         Self { path, edit }
     }
@@ -236,7 +301,7 @@ pub fn find<'a>(document: &'a Document, path: &[Step]) -> Option<NodeRef<'a>> {
 
 impl Edit {
     fn choose(choices: &mut Choices<'_>, node: NodeRef<'_>, document: &Document, model: &Node) -> Self {
-        let new = |choices: &mut Choices<'_>| content(choices, document, model);
+        let choose_new = |choices: &mut Choices<'_>| New::choose(choices, document, model);
         let key_of = |choices: &mut Choices<'_>| {
             let at = choices.below(node.len() + 1);
             let there =
@@ -256,25 +321,25 @@ impl Edit {
         };
         match choice {
             0 => {
-                let (content, model) = new(choices);
-                Edit::Set(content, model)
+                let new = choose_new(choices);
+                Edit::Set(new)
             }
             1 => {
-                let (content, model) = new(choices);
+                let new = choose_new(choices);
                 let key = if choices.once_in(3) { key_of(choices) } else { choices.of(KEYS).into() };
-                Edit::Insert(key, content, model)
+                Edit::Insert(key, new)
             }
             2 => {
-                let (content, model) = new(choices);
-                Edit::InsertAt(choices.below(node.len() + 1), choices.of(KEYS).into(), content, model)
+                let new = choose_new(choices);
+                Edit::InsertAt(choices.below(node.len() + 1), choices.of(KEYS).into(), new)
             }
             3 => {
-                let (content, model) = new(choices);
-                Edit::Push(content, model)
+                let new = choose_new(choices);
+                Edit::Push(new)
             }
             4 => {
-                let (content, model) = new(choices);
-                Edit::InsertItem(choices.below(node.len() + 1), content, model)
+                let new = choose_new(choices);
+                Edit::InsertItem(choices.below(node.len() + 1), new)
             }
             5 => Edit::Remove(key_of(choices)),
             6 => Edit::RemoveItem(choices.below(node.len() + 1)),
@@ -295,11 +360,11 @@ impl Edit {
 
     fn apply(&self, node: &mut NodeMut<'_>) -> Result<(), Error> {
         match self.clone() {
-            Edit::Set(content, _) => node.set(content),
-            Edit::Insert(key, content, _) => node.insert(&key, content),
-            Edit::InsertAt(at, key, content, _) => node.insert_at(at, &key, content),
-            Edit::Push(content, _) => node.push(content),
-            Edit::InsertItem(at, content, _) => node.insert_item(at, content),
+            Edit::Set(new) => node.set(new.content),
+            Edit::Insert(key, new) => node.insert(&key, new.content),
+            Edit::InsertAt(at, key, new) => node.insert_at(at, &key, new.content),
+            Edit::Push(new) => node.push(new.content),
+            Edit::InsertItem(at, new) => node.insert_item(at, new.content),
             Edit::Remove(key) => node.remove(&key).map(|_| ()),
             Edit::RemoveItem(at) => node.remove_item(at).map(|_| ()),
             Edit::Rename(key, to) => node.rename(&key, &to),
@@ -374,26 +439,26 @@ impl Edit {
         }
         let position = |node: &Node, key: &str| node.position(key, root);
         match (self, &mut node.value) {
-            (Edit::Set(_, new), value) => *value = new.value.clone(),
-            (Edit::Insert(key, _, new), Value::Mapping(_)) => {
+            (Edit::Set(new), value) => *value = new.model.value.clone(),
+            (Edit::Insert(key, new), Value::Mapping(_)) => {
                 let at = position(node, key);
                 let Value::Mapping(pairs) = &mut node.value else { return None };
                 match at {
-                    Some(at) => pairs[at].1.value = new.value.clone(),
-                    None => pairs.push((Node::string(key), new.clone())),
+                    Some(at) => pairs[at].1.value = new.model.value.clone(),
+                    None => pairs.push((Node::string(key), new.model.clone())),
                 }
             }
-            (Edit::InsertAt(index, key, _, new), Value::Mapping(_)) => {
+            (Edit::InsertAt(index, key, new), Value::Mapping(_)) => {
                 let at = position(node, key);
                 let Value::Mapping(pairs) = &mut node.value else { return None };
                 if at.is_some() {
                     return None;
                 }
-                pairs.insert((*index).min(pairs.len()), (Node::string(key), new.clone()));
+                pairs.insert((*index).min(pairs.len()), (Node::string(key), new.model.clone()));
             }
-            (Edit::Push(_, new), Value::Sequence(items)) => items.push(new.clone()),
-            (Edit::InsertItem(index, _, new), Value::Sequence(items)) if *index <= items.len() => {
-                items.insert(*index, new.clone());
+            (Edit::Push(new), Value::Sequence(items)) => items.push(new.model.clone()),
+            (Edit::InsertItem(index, new), Value::Sequence(items)) if *index <= items.len() => {
+                items.insert(*index, new.model.clone());
             }
             (Edit::Remove(key), Value::Mapping(_)) => {
                 let at = position(node, key);
@@ -468,7 +533,19 @@ impl Edit {
 
     /// Whether the edit brings comments with it.
     pub fn brings_comments(&self) -> bool {
-        matches!(self, Edit::Comment(..) | Edit::KeyComment(..))
+        match self {
+            Edit::Set(new)
+            | Edit::Insert(_, new)
+            | Edit::InsertAt(_, _, new)
+            | Edit::Push(new)
+            | Edit::InsertItem(_, new) => new.has_comments,
+            Edit::Comment(..) | Edit::KeyComment(..) => true,
+            Edit::Remove(_)
+            | Edit::RemoveItem(_)
+            | Edit::Rename(..)
+            | Edit::Reorder(_)
+            | Edit::SetStyle(_) => false,
+        }
     }
 }
 
@@ -566,43 +643,4 @@ fn comments_of(node: NodeRef<'_>, out: &mut Vec<String>) {
 fn order(choices: &mut Choices<'_>, len: usize) -> Vec<usize> {
     let mut left: Vec<usize> = (0..len).collect();
     (0..len).map(|_| left.remove(choices.below(left.len()))).collect()
-}
-
-/// Something to set, and what it means.
-pub fn content(choices: &mut Choices<'_>, document: &Document, model: &Node) -> (Content, Node) {
-    let scalar = |text: String, means| Node::of(Value::Scalar { text, means });
-    match choices.below(12) {
-        6 => {
-            let number = i64::from(choices.byte()) - 128;
-            (number.into(), scalar(number.to_string(), Means::Int(number.into())))
-        }
-        7 => {
-            let truth = choices.once_in(2);
-            (truth.into(), scalar(truth.to_string(), Means::Bool(truth)))
-        }
-        8 => (Content::null(), Node::null()),
-        9 => {
-            let float = choices.of(&[0.5, -1e300, 1e21, 0.1, f64::INFINITY, 3.0]);
-            let text = choices_of_float(float);
-            (float.into(), scalar(text, Means::Float(float.to_bits())))
-        }
-        10 | 11 => {
-            if choices.once_in(3) && model.expanded_len(model, 400) < 400 {
-                return (Content::from(document.root()), model.expanded(model));
-            }
-            let text = text::document(choices, Parts::Bare);
-            let new = Document::parse(text.as_str())
-                .unwrap_or_else(|error| panic!("generated content: {error:#}\n{text}"));
-            let node = Node::read(new.root());
-            (Content::from(new), node)
-        }
-        _ => {
-            let text = choices.of(STRINGS);
-            (text.into(), Node::string(text))
-        }
-    }
-}
-
-fn choices_of_float(float: f64) -> String {
-    if float.is_infinite() { ".inf".into() } else { format!("{float:?}") }
 }

@@ -33,10 +33,13 @@ impl<'a> Place<'a> {
                 .position(|(name, _)| name.target().kind() == Kind::Scalar && name.target().value() == key)
         };
         match &op.edit {
-            Edit::Insert(key, _, new) => match index(key) {
-                Some(at) => {
-                    Some(self.value(&[path, &[Step::Key(key.clone())][..]].concat(), node, at, &new.value))
-                }
+            Edit::Insert(key, new) => match index(key) {
+                Some(at) => Some(self.value(
+                    &[path, &[Step::Key(key.clone())][..]].concat(),
+                    node,
+                    at,
+                    &new.model.value,
+                )),
                 None => self.gap(path, node, node.len()),
             },
             Edit::InsertAt(at, ..) => self.gap(path, node, (*at).min(node.len())),
@@ -51,9 +54,9 @@ impl<'a> Place<'a> {
             Edit::Rename(key, _) => Some(range(entries(node)[index(key)?].0)),
             Edit::Reorder(_) if node.is_empty() => None,
             Edit::Reorder(_) => Some(self.before(path, node, 0)..self.behind(path, node, node.len() - 1)),
-            Edit::Set(_, new) => {
+            Edit::Set(new) => {
                 let Some((_, parent, at)) = self.parent(path) else { return Some(self.range.clone()) };
-                Some(self.value(path, parent, at, &new.value))
+                Some(self.value(path, parent, at, &new.model.value))
             }
             Edit::SetStyle(_) => Some(self.own(path)),
             // A comment that is there already is replaced where it stands.
