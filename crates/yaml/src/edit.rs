@@ -132,10 +132,9 @@ impl<'a> NodeMut<'a> {
     /// [`Error::WrongKind`] for what is no mapping, [`Error::NoSuchKey`].
     pub fn get_mut(mut self, key: &str) -> Result<NodeMut<'a>, Error> {
         self.need(Kind::Mapping)?;
-        if self.read().get(key).is_none() {
-            return Err(Error::NoSuchKey(key.into()));
+        if self.read().kind() == Kind::Alias && self.read().get(key).is_some() {
+            self.expand()?;
         }
-        self.expand()?;
         if let Some(id) = self.read().own_entry(key).map(|(_, value)| value.id) {
             return Ok(NodeMut { document: self.document, id });
         }
@@ -153,14 +152,12 @@ impl<'a> NodeMut<'a> {
     /// [`Error::WrongKind`] for what is no list, [`Error::OutOfRange`].
     pub fn at_mut(mut self, index: usize) -> Result<NodeMut<'a>, Error> {
         self.need(Kind::Sequence)?;
-        let len = self.read().len();
-        if index >= len {
-            return Err(Error::OutOfRange { index, len });
+        if self.read().kind() == Kind::Alias && self.read().at(index).is_some() {
+            self.expand()?;
         }
-        self.expand()?;
         match self.read().at(index).map(|item| item.id) {
             Some(id) => Ok(NodeMut { document: self.document, id }),
-            None => Err(Error::OutOfRange { index, len }),
+            None => Err(Error::OutOfRange { index, len: self.read().len() }),
         }
     }
 

@@ -145,11 +145,14 @@ impl Emitter<'_> {
         let start_of_first =
             originals.first().map_or(at, |(entry, _)| self.extents.content_start(entry.first));
         let first_lead = Span { start: at, end: start_of_first.max(at) }.of(source).to_owned();
-        for (entry, kept) in originals {
+        for (number, (entry, kept)) in originals.iter().copied().enumerate() {
+            let next = originals
+                .get(number + 1)
+                .map_or(inner.end, |(next, _)| self.extents.content_start(next.first));
             let start = self.extents.content_start(entry.first);
             let end = self.flow_end(entry);
             let lead = Span { start: at, end: start }.of(source).to_owned();
-            let gap = Gap::behind(source, end, inner.end);
+            let gap = Gap::behind(source, end, next.max(end));
             at = gap.end;
             trailing_comma = gap.comma;
             if kept {

@@ -4,7 +4,7 @@
 
 mod comments;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use lanai_types::YamlLimits;
 
@@ -66,6 +66,8 @@ struct Builder<'a> {
     stack: Vec<Open>,
     anchors: HashMap<&'a str, Anchored>,
     budget: &'a Budget<'a>,
+    /// The tag handles that are declared.
+    tag_handles: HashSet<Box<str>>,
     /// Nodes that aliases stand for.
     aliased: usize,
     /// The comments, where there are any.
@@ -101,6 +103,7 @@ pub(crate) fn build(
         stack: Vec::new(),
         anchors: HashMap::new(),
         budget,
+        tag_handles: HashSet::new(),
         aliased: 0,
         queue,
         stem: 0,
@@ -155,7 +158,7 @@ impl<'a> Builder<'a> {
                     ));
                 }
                 ["%TAG", handle, prefix] => {
-                    if self.tree.tag_handles.iter().any(|tag| &*tag.handle == *handle) {
+                    if !self.tag_handles.insert((*handle).into()) {
                         return Err(Fail::syntax(
                             token.span.start as usize,
                             "this tag handle is declared twice",
@@ -489,10 +492,7 @@ impl<'a> Builder<'a> {
     fn check_tag(&self, text: &str, offset: u32) -> Result<(), Fail> {
         let Some(end) = text[1..].find('!').map(|at| at + 2) else { return Ok(()) };
         let handle = &text[..end];
-        if text.starts_with("!<")
-            || handle == "!!"
-            || self.tree.tag_handles.iter().any(|tag| &*tag.handle == handle)
-        {
+        if text.starts_with("!<") || handle == "!!" || self.tag_handles.contains(handle) {
             return Ok(());
         }
         Err(Fail::syntax(offset as usize, format!("the tag handle \"{handle}\" is not declared"))

@@ -118,19 +118,19 @@ impl New {
         Self { content: content.into(), model, has_comments: false }
     }
 
-    fn scalar(content: impl Into<Content>, text: impl ToString, means: Means) -> Self {
-        Self::of(content, Node::of(Value::Scalar { text: text.to_string(), means }))
+    fn scalar(content: impl Into<Content>, text: &str, means: Means) -> Self {
+        Self::of(content, Node::of(Value::Scalar { text: text.into(), means }))
     }
 
     fn choose(choices: &mut Choices<'_>, document: &Document, model: &Node) -> Self {
         match choices.below(12) {
             6 => {
                 let number = i64::from(choices.byte()) - 128;
-                Self::scalar(number, number, Means::Int(number.into()))
+                Self::scalar(number, &number.to_string(), Means::Int(number.into()))
             }
             7 => {
                 let truth = choices.once_in(2);
-                Self::scalar(truth, truth, Means::Bool(truth))
+                Self::scalar(truth, &truth.to_string(), Means::Bool(truth))
             }
             8 => Self::of(Content::null(), Node::null()),
             9 => {
@@ -591,7 +591,16 @@ fn comments_inside(node: NodeRef<'_>, text: &str, out: &mut Vec<String>) {
             }
             start = line;
         }
-        start..text[range.end..].find('\n').map_or(text.len(), |at| range.end + at)
+        let mut end = text[range.end..].find('\n').map_or(text.len(), |at| range.end + at);
+        // Comments below the root that are indented are of something in it.
+        while let Some(next) = text[end..].strip_prefix('\n').filter(|_| node.parent().is_none()) {
+            let line = next.lines().next().unwrap_or("");
+            if !line.starts_with(' ') || !line.trim_start().starts_with('#') {
+                break;
+            }
+            end += 1 + line.len();
+        }
+        start..end
     };
     let inside = node.source_range().filter(|_| node.kind() != Kind::Scalar);
     out.extend(inside.map(lines).into_iter().flat_map(|range| hashes(&text[range])));
