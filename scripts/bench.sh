@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Measures the YAML crate. With Go, the benchmark runs the oracle on the same input beside it.
+# Measures the YAML crate: scripts/bench.sh [speed] [memory] [shapes] [edits]; all parts without a name.
+# With Go, the benchmark runs the oracle on the same input beside it. docs/performance.md explains the numbers.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 if have go && [ -f tests/oracle/go.mod ]; then
@@ -8,4 +9,4 @@ if have go && [ -f tests/oracle/go.mod ]; then
 else
   skipped "the oracle's side of the benchmark: Go is not installed"
 fi
-exec cargo bench -p lanai-yaml --bench yaml "$@"
+exec cargo bench --locked -p lanai-yaml --bench yaml -- "$@"

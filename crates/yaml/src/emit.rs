@@ -44,6 +44,7 @@ pub(crate) fn lossless(document: &Document) -> String {
         extents,
         cuts,
         habits: OnceCell::new(),
+        crlf: uses_crlf(&document.source),
         finished_last: Cell::new(false),
         composed: RefCell::default(),
         moving: RefCell::default(),
@@ -54,6 +55,12 @@ pub(crate) fn lossless(document: &Document) -> String {
     let mut text = emitter.apply(tree.span, splices);
     emitter.strip_last_break(&mut text);
     text
+}
+
+/// Whether the first line ends with `\r\n`.
+fn uses_crlf(source: &str) -> bool {
+    let bytes = source.as_bytes();
+    memchr::memchr(b'\n', bytes).is_some_and(|at| at > 0 && bytes[at - 1] == b'\r')
 }
 
 /// A root that was made, as a text of its own.
@@ -129,6 +136,8 @@ struct Emitter<'a> {
     extents: Extents<'a>,
     cuts: HashMap<NodeId, Vec<Entry>>,
     habits: OnceCell<Habits>,
+    /// Lines end with `\r\n`.
+    crlf: bool,
     /// The block scalar at the end of the text was told that it has no line break.
     finished_last: Cell<bool>,
     /// The splices of collections that are put together as a whole, until the walk comes to them.
@@ -145,7 +154,7 @@ impl Emitter<'_> {
         // Stable: what was found first at a place stays first; insertions come before replacements there, and what
         // belongs to the following text comes last of them.
         splices.sort_by_key(|splice| (splice.span.start, !splice.span.is_empty(), splice.rank));
-        let crlf = self.uses_crlf();
+        let crlf = self.crlf;
         let mut out = String::with_capacity(span.range().len() + 64);
         let mut at = span.start;
         for splice in splices {
@@ -171,11 +180,6 @@ impl Emitter<'_> {
             out.push_str(Span { start: at, end: span.end }.of(&self.document.source));
         }
         out
-    }
-
-    fn uses_crlf(&self) -> bool {
-        let bytes = self.document.source.as_bytes();
-        memchr::memchr(b'\n', bytes).is_some_and(|at| at > 0 && bytes[at - 1] == b'\r')
     }
 
     // ---- the walk

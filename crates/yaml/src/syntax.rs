@@ -114,8 +114,10 @@ fn check_text(source: &str, limits: &YamlLimits) -> Result<(), Error> {
     }
     let bytes = source.as_bytes();
     // Without a branch for each byte, so that it runs over many at once.
-    let suspicious = bytes.iter().fold(0, |any, byte| any | suspicion(*byte));
-    if suspicious == 0 {
+    let control = bytes.iter().fold(0, |any, byte| any | is_control(*byte));
+    // The only bytes that forbidden characters beyond ASCII begin with.
+    let mut leads = memchr::memchr2_iter(0xC2, 0xEF, bytes);
+    if control == 0 && !leads.any(|at| begins_forbidden(&bytes[at..])) {
         return Ok(());
     }
     let bad = source.char_indices().find(|(_, c)| {
@@ -135,10 +137,19 @@ fn check_text(source: &str, limits: &YamlLimits) -> Result<(), Error> {
     }
 }
 
-/// 1 for control characters and for everything that is not ASCII.
-fn suspicion(byte: u8) -> u8 {
+/// 1 for the control characters of ASCII that YAML forbids.
+fn is_control(byte: u8) -> u8 {
     let allowed = u8::from(byte == b'\t') | u8::from(byte == b'\n') | u8::from(byte == b'\r');
-    u8::from(byte < 0x20) & (1 - allowed) | u8::from(byte >= 0x7f)
+    u8::from(byte < 0x20) & (1 - allowed) | u8::from(byte == 0x7f)
+}
+
+/// Whether bytes begin with U+0080 to U+009F, except U+0085, or with U+FFFE or U+FFFF.
+fn begins_forbidden(bytes: &[u8]) -> bool {
+    match bytes {
+        [0xC2, 0x85, ..] => false,
+        [0xC2, 0x80..=0x9F, ..] | [0xEF, 0xBF, 0xBE | 0xBF, ..] => true,
+        _ => false,
+    }
 }
 
 #[cfg(test)]

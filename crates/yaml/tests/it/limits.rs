@@ -72,6 +72,10 @@ fn errors_show_the_line() {
         "é: @x\n",
         "line 1, column 4: \"@\" and \"`\" are reserved and cannot begin plain text\n1 | é: @x\n  |    ^\nhint: quote the text",
     );
+    for bad in ["\u{80}", "\u{9f}", "\u{fffe}", "\u{7f}"] {
+        let error = Stream::parse(format!("é: ï\u{85}\u{fffd}{bad}\n")).expect_err("forbidden");
+        assert!(matches!(error.cause, Cause::Encoding(_)), "{error}");
+    }
     check(
         "a: \u{7}\n",
         "line 1, column 4: the character U+0007 is not allowed in YAML\n1 | a:  \n  |    ^\n\

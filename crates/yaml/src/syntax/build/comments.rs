@@ -66,6 +66,9 @@ impl Builder<'_> {
 
     /// A foot below a value is the foot of its key; one above a key, further left, is that of the key before.
     fn settle_feet(&mut self) {
+        if self.tree.comments.iter().all(|comments| comments.foot.is_none()) {
+            return;
+        }
         for at in (0..self.tree.nodes.len()).rev() {
             let id = NodeId::new(at);
             if self.tree.node(id).kind != Kind::Mapping {
