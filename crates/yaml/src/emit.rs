@@ -158,8 +158,8 @@ impl Emitter<'_> {
         let mut out = String::with_capacity(span.range().len() + 64);
         let mut at = span.start;
         for splice in splices {
-            if splice.span.start < at {
-                // It is about something that was replaced as a whole.
+            if splice.span.start < at && splice.rank != Rank::Lines {
+                // It is about something that was replaced as a whole. New lines come behind that.
                 continue;
             }
             if splice.span.start > at {

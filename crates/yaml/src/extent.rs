@@ -42,6 +42,14 @@ impl<'a> Extents<'a> {
         Span::new(line + mark, 0).start.min(at)
     }
 
+    /// The beginning of the line above the one that begins at `start`.
+    fn line_above(&self, start: u32) -> u32 {
+        let before = &self.source[..start as usize];
+        let text =
+            before.strip_suffix("\r\n").or_else(|| before.strip_suffix(['\n', '\r'])).unwrap_or(before);
+        self.line_start(Span::new(text.len(), 0).start)
+    }
+
     /// Behind the line break of the line that holds `at`.
     pub fn line_end(&self, at: u32) -> u32 {
         let rest = &self.bytes()[at as usize..];
@@ -229,7 +237,7 @@ impl<'a> Extents<'a> {
             self.line_end(self.tree.start_mark)
         };
         let at_top = start <= first_line.max(self.line_start(document.start));
-        let above = if start > 0 { self.line_start(start - 1) } else { start };
+        let above = self.line_above(start);
         let blank_above = start > first_line && self.is_blank_line(above);
         if (at_top || blank_above) && end < document.end && self.is_blank_line(end) {
             return Span { start, end: self.line_end(end) };

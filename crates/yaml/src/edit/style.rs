@@ -38,9 +38,7 @@ impl NodeMut<'_> {
 
     fn set_collection_style(&mut self, style: Style) -> Result<(), Error> {
         let id = self.id;
-        let inside_flow = std::iter::successors(self.read().parent(), |node| node.parent())
-            .any(|node| node.style() == Style::Flow);
-        if self.read().is_empty() || inside_flow && style == Style::Block {
+        if self.read().is_empty() || self.is_inside_flow() && style == Style::Block {
             return Ok(());
         }
         let tree = &self.document.tree;
@@ -55,7 +53,9 @@ impl NodeMut<'_> {
         if below.iter().any(|id| tree.node(*id).kind == Kind::Alias || named(id)) {
             return Err(Error::HasAnchors);
         }
-        let place = Extents::new(&self.document.source, tree).place(id);
+        let extents = Extents::new(&self.document.source, tree);
+        let keeps = tree.keeps_properties(id, &self.document.source);
+        let place = if keeps { extents.content_place(id) } else { extents.place(id) };
         let content = Content::of_place(self.read(), place);
         if tree.node(id).state != State::New {
             let comments = syntax::comments_within(&self.document.source, tree.span, place);
@@ -109,6 +109,11 @@ impl NodeMut<'_> {
         Ok(())
     }
 
+    fn is_inside_flow(&self) -> bool {
+        std::iter::successors(self.read().parent(), |node| node.parent())
+            .any(|node| node.style() == Style::Flow)
+    }
+
     /// The node whose line comment stands on the line of this one: itself, or the key of a value that has none.
     fn owner_of_line(&self) -> NodeId {
         let node = self.read();
@@ -127,12 +132,8 @@ impl NodeMut<'_> {
 
     pub(super) fn check_comment_place(&self, place: CommentPlace) -> Result<(), Error> {
         let node = self.read();
-        let mut above = node.parent();
-        while let Some(parent) = above {
-            if parent.style() == Style::Flow {
-                return Err(Error::NoPlaceForComment("it is inside of a flow collection"));
-            }
-            above = parent.parent();
+        if self.is_inside_flow() {
+            return Err(Error::NoPlaceForComment("it is inside of a flow collection"));
         }
         let is_value = node.parent().is_some_and(|parent| parent.kind() == Kind::Mapping);
         let has_no_line = node.style() == Style::Block && !node.is_empty() && !is_value;
@@ -164,6 +165,9 @@ impl NodeMut<'_> {
             return Err(Error::NoSuchKey(key.into()));
         }
         check_text(text)?;
+        if self.read().style() == Style::Flow || self.is_inside_flow() {
+            return Err(Error::NoPlaceForComment("it is inside of a flow collection"));
+        }
         self.expand()?;
         let Some((name, value)) = self.read().own_entry(key) else {
             return Err(Error::NoSuchKey(key.into()));

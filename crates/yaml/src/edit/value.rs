@@ -129,12 +129,7 @@ impl Tree {
     fn take_place(&mut self, id: NodeId, new: NodeId, source: &str) {
         let tag = self.properties(new).and_then(|properties| properties.tag.clone());
         let old = self.properties(id).cloned();
-        let keeps = old.as_ref().is_some_and(|old| {
-            let extents = Extents::new(source, self);
-            let mark = self.node(id).mark;
-            let beside_mark = mark != NOWHERE && extents.same_line(mark, old.span.start);
-            old.tag.is_none() && tag.is_none() && !old.span.is_empty() && beside_mark
-        });
+        let keeps = tag.is_none() && self.keeps_properties(id, source);
         if self.node(id).state < State::Edited {
             let extents = Extents::new(source, self);
             let span = if keeps { extents.content_place(id) } else { extents.place(id) };
@@ -153,6 +148,16 @@ impl Tree {
         if anchor.is_some() || tag.is_some() {
             self.set_properties(id, Properties { anchor, tag, span: Span::default() });
         }
+    }
+
+    /// Whether the properties of a node can stay where they are when its content is replaced by something without a tag:
+    /// an anchor alone, on the line of the colon or dash.
+    pub(super) fn keeps_properties(&self, id: NodeId, source: &str) -> bool {
+        let mark = self.node(id).mark;
+        self.properties(id).is_some_and(|old| {
+            let beside_mark = mark != NOWHERE && Extents::new(source, self).same_line(mark, old.span.start);
+            old.tag.is_none() && !old.span.is_empty() && beside_mark
+        })
     }
 
     /// Makes a node the parent of its children.

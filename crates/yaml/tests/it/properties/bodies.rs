@@ -228,7 +228,7 @@ pub fn edit_text(text: &str, edits: &[u8], most: usize) {
             }
         }
         copied |= document.notes().len() > notes || op.edit.brings_comments();
-        if done == 1 && document.notes().is_empty() {
+        if done == 1 && document.notes().is_empty() && document.to_string() != walked {
             let place = Place { text, document: &unedited, range: start..start + unedited.source().len() };
             if let Some(bounds) = place.bounds(&op) {
                 place.check(&document.to_string(), &bounds, &told);

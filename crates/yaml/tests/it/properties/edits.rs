@@ -592,10 +592,12 @@ fn comments_inside(node: NodeRef<'_>, text: &str, out: &mut Vec<String>) {
             start = line;
         }
         let mut end = text[range.end..].find('\n').map_or(text.len(), |at| range.end + at);
-        // Comments below the root that are indented are of something in it.
-        while let Some(next) = text[end..].strip_prefix('\n').filter(|_| node.parent().is_none()) {
+        // Comments below that are deeper than the line that it begins on are of something in it.
+        let blanks = |line: &str| line.len() - line.trim_start_matches(' ').len();
+        let first = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
+        while let Some(next) = text[end..].strip_prefix('\n') {
             let line = next.lines().next().unwrap_or("");
-            if !line.starts_with(' ') || !line.trim_start().starts_with('#') {
+            if blanks(line) <= blanks(&text[first..]) || !line.trim_start().starts_with('#') {
                 break;
             }
             end += 1 + line.len();
