@@ -1,6 +1,7 @@
 //! New content for a document, and how it gets into a tree.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use lanai_types::YamlLimits;
 
@@ -24,7 +25,7 @@ pub struct Content(Inner);
 #[derive(Clone, Debug)]
 enum Inner {
     Scalar { text: String, string: bool, style: Style },
-    Copy { document: Document, id: NodeId, spelling: Spelling, comments: Option<Span> },
+    Copy { document: Document, id: NodeId, spelling: Spelling },
 }
 
 /// What becomes of plain text that is a string, but that some reader would take for something else.
@@ -36,12 +37,19 @@ pub(crate) enum Spelling {
     AsWritten,
 }
 
-/// Content that is too large once its aliases are expanded, or that contains itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the content has more than {limit} nodes once its aliases are expanded")]
-pub struct TooLarge {
-    /// `YamlLimits::max_expanded_nodes`.
-    pub limit: usize,
+/// Why a node cannot be copied.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CopyError {
+    /// It is too large once its aliases are expanded.
+    #[error("the content has more than {limit} nodes once its aliases are expanded")]
+    TooLarge {
+        /// `YamlLimits::max_expanded_nodes`.
+        limit: usize,
+    },
+    /// It contains itself.
+    #[error("the alias \"*{0}\" stands inside of what it names, so that it cannot be expanded")]
+    Circle(String),
 }
 
 impl Content {
@@ -83,11 +91,14 @@ impl Content {
         Self::from(Document::of_tree(tree))
     }
 
-    /// A copy of a node that takes its place: comments that stand outside of that place stay where they are, so that
-    /// they are not copied.
-    pub(crate) fn of_place(node: NodeRef<'_>, place: Span) -> Self {
-        let document = node.document.clone();
-        Self(Inner::Copy { document, id: node.id, spelling: Spelling::AsWritten, comments: Some(place) })
+    /// A copy of a node that does not hold on to its document, so that the document can be edited without being copied
+    /// first.
+    pub(crate) fn detached(node: NodeRef<'_>, comments: Option<Span>) -> Result<Self, CopyError> {
+        let mut tree = Tree::bare(Span::default());
+        tree.root = copy(node, comments, &mut tree)?;
+        let id = tree.root;
+        let document = Document::of_tree(tree);
+        Ok(Self(Inner::Copy { document, id, spelling: Spelling::AsWritten }))
     }
 
     /// The node that is copied; `None` for a scalar that was given as a value.
@@ -141,7 +152,7 @@ impl Content {
     }
 
     /// Copies the content into `tree` as a new node without a parent.
-    pub(crate) fn graft(&self, tree: &mut Tree) -> Result<NodeId, TooLarge> {
+    pub(crate) fn graft(&self, tree: &mut Tree) -> Result<NodeId, CopyError> {
         match &self.0 {
             Inner::Scalar { text, string, style } => {
                 let id = tree.add(Kind::Scalar, *style);
@@ -150,9 +161,9 @@ impl Content {
                 (node.text, node.string) = (text, *string);
                 Ok(id)
             }
-            Inner::Copy { document, id, spelling, comments } => {
+            Inner::Copy { document, id, spelling } => {
                 let node = NodeRef::new(document, *id);
-                let copied = copy(node, *comments, tree)?;
+                let copied = copy(node, None, tree)?;
                 if *spelling == Spelling::Safe && self.scalar().is_some_and(|scalar| scalar.string) {
                     tree.node_mut(copied).string = true;
                 }
@@ -183,20 +194,17 @@ fn is_string(node: NodeRef<'_>) -> bool {
 }
 
 /// Copies a node and all below it, aliases expanded.
-fn copy(from: NodeRef<'_>, comments: Option<Span>, tree: &mut Tree) -> Result<NodeId, TooLarge> {
+fn copy(from: NodeRef<'_>, comments: Option<Span>, tree: &mut Tree) -> Result<NodeId, CopyError> {
+    check_circle(from)?;
     let limit = YamlLimits::default().max_expanded_nodes;
     let before = tree.nodes.len();
     let root = copy_one(from, comments, tree);
     let mut work = vec![(from.target(), root)];
     while let Some((from, to)) = work.pop() {
-        let children: Vec<NodeRef<'_>> = match from.kind() {
-            Kind::Mapping => from.entries().flat_map(|(key, value)| [key, value]).collect(),
-            Kind::Sequence => from.items().collect(),
-            Kind::Scalar | Kind::Alias => Vec::new(),
-        };
-        for child in children {
+        for child in children(from) {
             if tree.nodes.len() - before >= limit {
-                return Err(TooLarge { limit });
+                tree.nodes.truncate(before);
+                return Err(CopyError::TooLarge { limit });
             }
             let id = copy_one(child, comments, tree);
             tree.append(to, id);
@@ -204,6 +212,47 @@ fn copy(from: NodeRef<'_>, comments: Option<Span>, tree: &mut Tree) -> Result<No
         }
     }
     Ok(root)
+}
+
+fn children(node: NodeRef<'_>) -> Vec<NodeRef<'_>> {
+    match node.kind() {
+        Kind::Mapping => node.entries().flat_map(|(key, value)| [key, value]).collect(),
+        Kind::Sequence => node.items().collect(),
+        Kind::Scalar | Kind::Alias => Vec::new(),
+    }
+}
+
+/// Fails for a node that contains an alias of something that contains the alias. Looks at each node once.
+fn check_circle(from: NodeRef<'_>) -> Result<(), CopyError> {
+    enum Step<'a> {
+        Enter(NodeRef<'a>),
+        Leave(NodeId),
+    }
+    if !from.document.tree.has_aliases {
+        return Ok(());
+    }
+    let mut open = HashSet::new();
+    let mut done = HashSet::new();
+    let mut work = vec![Step::Enter(from)];
+    while let Some(step) = work.pop() {
+        match step {
+            Step::Leave(id) => {
+                open.remove(&id);
+                done.insert(id);
+            }
+            Step::Enter(node) => {
+                let target = node.target();
+                if target.kind() == Kind::Alias || open.contains(&target.id) {
+                    return Err(CopyError::Circle(node.value().into_owned()));
+                }
+                if !done.contains(&target.id) && open.insert(target.id) {
+                    work.push(Step::Leave(target.id));
+                    work.extend(children(target).into_iter().map(Step::Enter));
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A comment of a node to copy, if it stands inside of a span or is new.
@@ -225,9 +274,7 @@ fn comment_of(from: NodeRef<'_>, place: CommentPlace, within: Option<Span>) -> O
 
 fn copy_one(from: NodeRef<'_>, within: Option<Span>, tree: &mut Tree) -> NodeId {
     let node = from.target();
-    // A circle of aliases ends in an alias; it cannot be expanded.
-    let kind = if node.kind() == Kind::Alias { Kind::Scalar } else { node.kind() };
-    let id = tree.add(kind, node.style());
+    let id = tree.add(node.kind(), node.style());
     if node.kind() == Kind::Scalar {
         let text = tree.add_text(&node.value());
         tree.node_mut(id).text = text;
@@ -235,13 +282,15 @@ fn copy_one(from: NodeRef<'_>, within: Option<Span>, tree: &mut Tree) -> NodeId 
         let quoted = node.style() != Style::Plain && node.tag().is_none();
         tree.node_mut(id).string = quoted || node.is_made_string();
     }
-    if let Some(tag) = node.tag() {
+    if let Some(tag) = node.portable_tag() {
         tree.set_properties(id, Properties { anchor: None, tag: Some(tag.into()), span: Span::default() });
     }
     let comments = Comments {
         head: comment_of(from, CommentPlace::Head, within),
-        // One behind an anchor counts as a comment of what follows; it does not move with that.
-        line: comment_of(from, CommentPlace::Line, within).filter(|_| !from.line_comment_stands_before()),
+        // One behind an anchor counts as a comment of what follows, and a block collection has no line of its own:
+        // neither moves.
+        line: comment_of(from, CommentPlace::Line, within)
+            .filter(|_| !from.line_comment_stands_before() && node.style() != Style::Block),
         foot: comment_of(from, CommentPlace::Foot, within),
     };
     if comments != Comments::default() {
@@ -289,18 +338,13 @@ impl From<f64> for Content {
 
 impl From<NodeRef<'_>> for Content {
     fn from(node: NodeRef<'_>) -> Self {
-        Self(Inner::Copy {
-            document: node.document.clone(),
-            id: node.id,
-            spelling: Spelling::AsWritten,
-            comments: None,
-        })
+        Self(Inner::Copy { document: node.document.clone(), id: node.id, spelling: Spelling::AsWritten })
     }
 }
 
 impl From<Document> for Content {
     fn from(document: Document) -> Self {
         let id = document.tree.root;
-        Self(Inner::Copy { document, id, spelling: Spelling::Safe, comments: None })
+        Self(Inner::Copy { document, id, spelling: Spelling::Safe })
     }
 }

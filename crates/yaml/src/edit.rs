@@ -12,12 +12,12 @@ mod value;
 
 use std::sync::Arc;
 
-use crate::content::{Content, TooLarge};
+use crate::content::{Content, CopyError};
 use crate::document::Document;
 use crate::node::NodeRef;
 use crate::tree::{Kind, NodeId, Note, Tree};
 
-/// Why an edit was refused. The document is as it was before.
+/// Why an edit was refused. The document means what it meant before; aliases on the way may have been expanded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -43,9 +43,9 @@ pub enum Error {
     /// The mapping does not have the key.
     #[error("the mapping has no key \"{0}\"")]
     NoSuchKey(String),
-    /// The content is too large.
+    /// The content cannot be copied.
     #[error(transparent)]
-    TooLarge(#[from] TooLarge),
+    Copy(#[from] CopyError),
     /// The document would nest deeper than it could be read again.
     #[error("the document would have more than {limit} collections in each other")]
     TooDeep {
@@ -55,8 +55,8 @@ pub enum Error {
     /// The comment has a line that does not begin with `#`.
     #[error("each line of a comment begins with \"#\", this one does not: \"{0}\"")]
     NotAComment(String),
-    /// An alias would come before the anchor that it names.
-    #[error("the alias \"*{0}\" would stand before its anchor")]
+    /// An alias would no longer follow the anchor that it names.
+    #[error("the alias \"*{0}\" would no longer stand behind its anchor")]
     AliasBeforeAnchor(String),
     /// The content has anchors or aliases, which would change their meaning.
     #[error("there are anchors or aliases in it, which would not survive that")]
@@ -140,7 +140,7 @@ impl<'a> NodeMut<'a> {
         }
         // Not its own: a merge key brings it in.
         let Some(merged) = self.read().get(key) else { return Err(Error::NoSuchKey(key.into())) };
-        let content = Content::from(merged);
+        let content = Content::detached(merged, None)?;
         let id = self.insert_entry(key, &content, usize::MAX)?;
         self.tree().notes.push(Note::MergedValueCopied { key: key.into() });
         Ok(NodeMut { document: self.document, id })
@@ -171,15 +171,18 @@ impl<'a> NodeMut<'a> {
         if found == needed { Ok(()) } else { Err(Error::WrongKind { needed, found }) }
     }
 
-    /// Replaces an alias by a copy of what it stands for.
+    /// Replaces an alias by a copy of what it stands for, and notes it.
     fn expand(&mut self) -> Result<(), Error> {
-        if self.read().kind() != Kind::Alias {
-            return Ok(());
+        if self.read().kind() == Kind::Alias {
+            let anchor = self.read().value().into_owned();
+            self.expand_alias()?;
+            self.tree().notes.push(Note::AliasExpanded { anchor });
         }
-        let anchor = self.read().value().into_owned();
-        let content = Content::from(self.read().target());
-        self.replace(&content)?;
-        self.tree().notes.push(Note::AliasExpanded { anchor });
         Ok(())
+    }
+
+    fn expand_alias(&mut self) -> Result<(), Error> {
+        let content = Content::detached(self.read().target(), None)?;
+        self.replace(&content)
     }
 }

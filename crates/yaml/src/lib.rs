@@ -20,7 +20,7 @@ pub mod ser;
 mod syntax;
 mod tree;
 
-pub use content::{Content, TooLarge};
+pub use content::{Content, CopyError};
 pub use document::{Document, DuplicateKey, Stream};
 pub use edit::{CommentPlace, NodeMut};
 pub use error::{Cause, Error, Position};

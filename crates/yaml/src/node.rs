@@ -18,7 +18,7 @@ pub struct NodeRef<'a> {
 }
 
 /// What `!!` stands for.
-const CORE_TAGS: &str = "tag:yaml.org,2002:";
+pub(crate) const CORE_TAGS: &str = "tag:yaml.org,2002:";
 
 /// How many aliases of aliases are followed before it must be a circle.
 const MAX_HOPS: usize = 64;
@@ -62,6 +62,13 @@ impl<'a> NodeRef<'a> {
             (None, _) => handle,
         };
         Some(format!("{prefix}{}", percent_decode(suffix)))
+    }
+
+    /// The tag so that it means the same in another document: with its own handle only where that needs no declaration.
+    pub(crate) fn portable_tag(self) -> Option<String> {
+        let tag = self.tag()?;
+        let declared = self.document.tree.tag_handles.iter().any(|known| tag.starts_with(&*known.handle));
+        if declared { self.full_tag().map(|full| format!("!<{full}>")) } else { Some(tag.to_owned()) }
     }
 
     /// The anchor's name.

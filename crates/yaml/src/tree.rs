@@ -182,6 +182,13 @@ pub enum Note {
         /// The name of the anchor.
         anchor: String,
     },
+    /// Something that an anchor names was removed or replaced, so that its aliases were replaced by copies.
+    AnchorGone {
+        /// The name of the anchor.
+        anchor: String,
+        /// How many aliases named it.
+        aliases: usize,
+    },
     /// A value that a merge key brings in was copied into the mapping, because something below it was written.
     MergedValueCopied {
         /// The key.
@@ -194,6 +201,10 @@ impl std::fmt::Display for Note {
         match self {
             Note::AliasExpanded { anchor } => {
                 write!(f, "the alias \"*{anchor}\" was expanded where it stood, to edit below it")
+            }
+            Note::AnchorGone { anchor, aliases } => {
+                let plural = if *aliases == 1 { "its alias was" } else { "its aliases were" };
+                write!(f, "the anchor \"&{anchor}\" is gone; {plural} replaced by what it named")
             }
             Note::MergedValueCopied { key } => {
                 write!(

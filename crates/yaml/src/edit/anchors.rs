@@ -1,9 +1,9 @@
 //! Aliases whose anchors go.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Error, NodeMut};
-use crate::tree::{Kind, NodeId, Tree};
+use crate::tree::{Kind, NodeId, Note, Tree};
 
 impl NodeMut<'_> {
     /// Expands all aliases of a node and of what is below it, except those in it, before it goes.
@@ -20,8 +20,15 @@ impl NodeMut<'_> {
         if !self.document.tree.has_aliases {
             return Ok(());
         }
+        let mut released: BTreeMap<String, usize> = BTreeMap::new();
         for alias in self.document.tree.aliases_of(id, going) {
-            NodeMut { document: self.document, id: alias }.expand()?;
+            let mut alias = NodeMut { document: self.document, id: alias };
+            *released.entry(alias.read().value().into_owned()).or_default() += 1;
+            alias.expand_alias()?;
+        }
+        let notes = released.into_iter().map(|(anchor, aliases)| Note::AnchorGone { anchor, aliases });
+        if self.document.tree.has_aliases {
+            self.tree().notes.extend(notes);
         }
         Ok(())
     }
@@ -43,17 +50,27 @@ impl Tree {
         outside.filter(|node| self.target_of(*node).is_some_and(goes)).collect()
     }
 
-    /// The name of an alias that stands before the anchor that it names, if there is one.
+    /// The name of an alias that does not follow the anchor that it means, or follows another of the same name.
     pub(super) fn alias_before_anchor(&self) -> Option<String> {
         if !self.has_aliases {
             return None;
         }
-        let order = self.subtree(self.root);
-        let places: HashMap<NodeId, usize> = order.iter().enumerate().map(|(at, id)| (*id, at)).collect();
-        let early =
-            |id: &&NodeId| self.target_of(**id).is_some_and(|target| places.get(&target) > places.get(*id));
-        let target = order.iter().find(early).and_then(|id| self.target_of(*id))?;
-        self.properties(target).and_then(|properties| properties.anchor.as_deref()).map(ToOwned::to_owned)
+        let mut anchors: HashMap<&str, NodeId> = HashMap::new();
+        for id in self.subtree(self.root) {
+            if let Some(target) = self.target_of(id) {
+                let name = self.anchor_of(target)?;
+                if anchors.get(name) != Some(&target) {
+                    return Some(name.to_owned());
+                }
+            } else if let Some(name) = self.anchor_of(id) {
+                anchors.insert(name, id);
+            }
+        }
+        None
+    }
+
+    fn anchor_of(&self, id: NodeId) -> Option<&str> {
+        self.properties(id)?.anchor.as_deref()
     }
 
     /// What an alias stands for.

@@ -1,6 +1,6 @@
 //! Editing by path.
 
-use crate::content::{Content, TooLarge};
+use crate::content::{Content, CopyError};
 use crate::document::Document;
 use crate::edit::{CommentPlace, Error, NodeMut};
 use crate::node::NodeRef;
@@ -13,7 +13,7 @@ impl Document {
     /// list. An item that a path names by index or by a key must be there.
     ///
     /// # Errors
-    /// [`Error::NotFound`] says how far the path leads; [`Error::TooLarge`]. The document is as it was before.
+    /// [`Error::NotFound`] says how far the path leads; [`Error::Copy`]. The document is as it was before.
     pub fn set(&mut self, path: &Path, value: impl Into<Content>) -> Result<(), Error> {
         let value = value.into();
         let reached = reach(self.root(), path)?;
@@ -118,7 +118,7 @@ fn index_of(list: NodeRef<'_>, segment: &Segment) -> Option<usize> {
 }
 
 /// Puts a value below keys and into lists that do not exist yet.
-fn wrap(segments: &[Segment], value: Content) -> Result<Content, TooLarge> {
+fn wrap(segments: &[Segment], value: Content) -> Result<Content, CopyError> {
     if segments.is_empty() {
         return Ok(value);
     }

@@ -11,7 +11,7 @@ impl NodeMut<'_> {
     /// Sets the value of a key, which is added behind the last one when the mapping does not have it.
     ///
     /// # Errors
-    /// [`Error::WrongKind`] for what is no mapping (an absent value becomes one), [`Error::TooLarge`].
+    /// [`Error::WrongKind`] for what is no mapping (an absent value becomes one), [`Error::Copy`].
     pub fn insert(&mut self, key: &str, content: impl Into<Content>) -> Result<(), Error> {
         let content = content.into();
         self.become_collection(Kind::Mapping)?;
@@ -24,7 +24,7 @@ impl NodeMut<'_> {
     /// Adds a pair before the one at `index`, or behind all when there are fewer.
     ///
     /// # Errors
-    /// [`Error::KeyExists`], [`Error::WrongKind`], [`Error::TooLarge`].
+    /// [`Error::KeyExists`], [`Error::WrongKind`], [`Error::Copy`].
     pub fn insert_at(&mut self, index: usize, key: &str, content: impl Into<Content>) -> Result<(), Error> {
         self.become_collection(Kind::Mapping)?;
         if self.read().own_entry(key).is_some() {
@@ -62,7 +62,7 @@ impl NodeMut<'_> {
     /// are expanded, see [`crate::Document::notes`].
     ///
     /// # Errors
-    /// [`Error::WrongKind`] for what is no mapping, [`Error::TooLarge`].
+    /// [`Error::WrongKind`] for what is no mapping, [`Error::Copy`].
     pub fn remove(&mut self, key: &str) -> Result<bool, Error> {
         self.need(Kind::Mapping)?;
         if self.read().own_entry(key).is_none() {
@@ -98,7 +98,7 @@ impl NodeMut<'_> {
     /// Adds an item behind the last one.
     ///
     /// # Errors
-    /// [`Error::WrongKind`] for what is no list (an absent value becomes one), [`Error::TooLarge`].
+    /// [`Error::WrongKind`] for what is no list (an absent value becomes one), [`Error::Copy`].
     pub fn push(&mut self, content: impl Into<Content>) -> Result<(), Error> {
         self.become_collection(Kind::Sequence)?;
         let content = content.into();
@@ -116,7 +116,7 @@ impl NodeMut<'_> {
     /// Adds an item before the one at `index`; at the end when `index` is the length.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`], [`Error::WrongKind`], [`Error::TooLarge`].
+    /// [`Error::OutOfRange`], [`Error::WrongKind`], [`Error::Copy`].
     pub fn insert_item(&mut self, index: usize, content: impl Into<Content>) -> Result<(), Error> {
         self.become_collection(Kind::Sequence)?;
         let len = self.read().len();
@@ -139,7 +139,7 @@ impl NodeMut<'_> {
     /// [`crate::Document::notes`].
     ///
     /// # Errors
-    /// [`Error::WrongKind`] for what is no list, [`Error::TooLarge`].
+    /// [`Error::WrongKind`] for what is no list, [`Error::Copy`].
     pub fn remove_item(&mut self, index: usize) -> Result<bool, Error> {
         self.need(Kind::Sequence)?;
         if self.read().at(index).is_none() {

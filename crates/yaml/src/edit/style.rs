@@ -56,7 +56,7 @@ impl NodeMut<'_> {
         let extents = Extents::new(&self.document.source, tree);
         let keeps = tree.keeps_properties(id, &self.document.source);
         let place = if keeps { extents.content_place(id) } else { extents.place(id) };
-        let content = Content::of_place(self.read(), place);
+        let content = Content::detached(self.read(), Some(place))?;
         if tree.node(id).state != State::New {
             let comments = syntax::comments_within(&self.document.source, tree.span, place);
             let copied = below.iter().filter(|below| **below != id).filter_map(|id| tree.comments(*id));
@@ -179,10 +179,16 @@ impl NodeMut<'_> {
     }
 }
 
-/// Refuses lines that are no comment.
+/// Refuses lines that are no comment, and characters that no text may hold.
 fn check_text(text: &str) -> Result<(), Error> {
-    match text.lines().find(|line| !line.is_empty() && !line.starts_with('#')) {
-        Some(line) => Err(Error::NotAComment(line.into())),
+    let breaks = ['\r', '\u{85}', '\u{2028}', '\u{2029}', '\u{feff}'];
+    if let Some(line) =
+        text.lines().find(|line| !line.is_empty() && !line.starts_with('#') || line.contains(breaks))
+    {
+        return Err(Error::NotAComment(line.into()));
+    }
+    match text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+        Some(bad) => Err(Error::NotAComment(bad.escape_default().to_string())),
         None => Ok(()),
     }
 }

@@ -7,7 +7,7 @@ use lanai_types::YamlLimits;
 use super::{CommentPlace, Error, NodeMut};
 use crate::content::{Content, Scalar, Spelling};
 use crate::extent::Extents;
-use crate::node::NodeRef;
+use crate::node::{CORE_TAGS, NodeRef};
 use crate::scalar::Resolved;
 use crate::syntax::token::Span;
 use crate::tree::{Comments, Kind, NOWHERE, NodeId, Properties, State, Style, Tree};
@@ -17,7 +17,7 @@ impl NodeMut<'_> {
     /// text allows it and does not ask for another.
     ///
     /// # Errors
-    /// [`Error::TooLarge`].
+    /// [`Error::Copy`].
     pub fn set(&mut self, content: impl Into<Content>) -> Result<(), Error> {
         let content = content.into();
         let Some(scalar) = content.scalar().filter(|scalar| self.keeps_properties(scalar)) else {
@@ -33,8 +33,11 @@ impl NodeMut<'_> {
 
     /// Whether the node is a scalar whose tag, if it has one, fits the new text as well.
     fn keeps_properties(&self, scalar: &Scalar<'_>) -> bool {
-        let fits = |tag: &str| scalar.string && tag == "!!str" || !tag.starts_with("!!");
-        self.read().kind() == Kind::Scalar && self.read().tag().is_none_or(fits)
+        let fits = |tag: String| match tag.strip_prefix(CORE_TAGS) {
+            Some(core) => scalar.string && core == "str",
+            None => scalar.string || tag != "!",
+        };
+        self.read().kind() == Kind::Scalar && self.read().full_tag().is_none_or(fits)
     }
 
     /// Replaces the text of a scalar.

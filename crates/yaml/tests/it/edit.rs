@@ -250,6 +250,38 @@ fn removal_takes_the_entry_and_its_comments() {
 }
 
 #[test]
+fn what_cannot_be_is_refused() {
+    let refuses =
+        |input: &str, edit: &dyn Fn(&mut NodeMut<'_>) -> Result<(), lanai_yaml::edit::Error>, why: &str| {
+            let mut document = Document::parse(input).unwrap();
+            let error = edit(&mut document.root_mut()).expect_err(why);
+            assert!(error.to_string().contains(why), "{error}");
+            assert_eq!(document.to_string(), input);
+        };
+    refuses("a: 1\n", &|root| root.set_key_comment("a", CommentPlace::Line, "# a\rb: injected"), "comment");
+    refuses("a: 1\n", &|root| root.set_key_comment("a", CommentPlace::Line, "# a\u{0}b"), "comment");
+    refuses(
+        "a: &x {b: *x}\n",
+        &|root| root.reborrow().get_mut("a")?.get_mut("b")?.insert("c", 1),
+        "inside of what it names",
+    );
+    refuses(
+        "a: &x 1\nb: *x\nc: &x 2\nd: *x\n",
+        &|root| root.reorder(&[0, 2, 1, 3]),
+        "no longer stand behind its anchor",
+    );
+}
+
+#[test]
+fn tags_mean_the_same_elsewhere() {
+    let tagged = Document::parse("%TAG !e! tag:example.com,2026:\n---\na: !e!foo 1\n").unwrap();
+    check("b: 1\n", set(&["b"], tagged.root().get("a").unwrap()), "b: !<tag:example.com,2026:foo> 1\n");
+    check("a: ! x\n", set(&["a"], 5), "a: 5\n");
+    check("a: !<tag:yaml.org,2002:str> x\n", set(&["a"], 5), "a: 5\n");
+    check("a: !mine x\n", set(&["a"], 5), "a: !mine 5\n");
+}
+
+#[test]
 fn keys_are_renamed_where_they_stand() {
     check("a: 1 # c\nb: 2\n", |root| root.rename("a", "x").unwrap(), "x: 1 # c\nb: 2\n");
     check("\"a\": 1\n", |root| root.rename("a", "x y").unwrap(), "\"x y\": 1\n");
