@@ -66,8 +66,8 @@ pub(crate) struct Set {
     /// The file; - edits standard input into standard output
     #[arg(value_parser = source())]
     pub file: Source,
-    /// Where the value is, or is to be; [] at the end appends to a list
-    #[arg(value_parser = path)]
+    /// Where the value is, or is to be; [] at the end appends to a list, . is the whole document
+    #[arg(value_parser = named_path)]
     pub path: Path,
     /// The new value, in YAML: 3, true, text, "3", {a: 1}, [1, 2]
     #[arg(required_unless_present = "delete", allow_negative_numbers = true)]
@@ -96,6 +96,9 @@ pub(crate) struct Fmt {
     /// Change nothing; list the files that would change, and exit with 1 if there are any
     #[arg(long)]
     pub check: bool,
+    /// Format a file even where kyaml's format drops a comment or changes a value
+    #[arg(long)]
+    pub lossy: bool,
     #[command(flatten)]
     pub preview: Preview,
 }
@@ -113,6 +116,11 @@ pub(crate) struct Preview {
 
 fn source() -> impl TypedValueParser<Value = Source> {
     OsStringValueParser::new().map(|name: OsString| Source::from(name))
+}
+
+/// Reads a path that is not empty: a variable that is not set must not replace a whole document.
+fn named_path(text: &str) -> Result<Path, String> {
+    if text.is_empty() { Err("it is empty; write . for the whole document".into()) } else { path(text) }
 }
 
 /// Reads a path; the error shows where it is wrong.

@@ -63,8 +63,10 @@ fn read(source: &Source, limit: usize, io: &mut Io<'_>) -> io::Result<Vec<u8>> {
 /// the system allows it; a symbolic link stays, its target is replaced.
 ///
 /// # Errors
-/// When it is not a regular file or must not be written, and when the system refuses; the file is as it was then.
-pub(crate) fn replace(path: &Path, text: &str, io: &Io<'_>) -> Result<(), Failure> {
+/// When it is not a regular file or must not be written, when it is no longer what was read (`before`), and when the
+/// system refuses; the file is as it was then. Between that look and the rename is a moment in which somebody else's
+/// edit can still be lost.
+pub(crate) fn replace(path: &Path, before: &str, text: &str, io: &Io<'_>) -> Result<(), Failure> {
     let cannot =
         |why: &str| Failure::new(format!("cannot write {}: {why}", Quoted(&path.display().to_string())));
     let target = fs::canonicalize(io.folder.join(path)).map_err(|error| cannot(&cause(&error)))?;
@@ -79,6 +81,10 @@ pub(crate) fn replace(path: &Path, text: &str, io: &Io<'_>) -> Result<(), Failur
     }
     // A rename asks only for rights on the folder; the file itself has a say too.
     OpenOptions::new().write(true).open(&target).map_err(|error| cannot(&cause(&error)))?;
+    let now = fs::read(&target).map_err(|error| cannot(&cause(&error)))?;
+    if now != before.as_bytes() {
+        return Err(cannot("it was changed by somebody else meanwhile").hint("do it again"));
+    }
     swap(&target, &metadata, text).map_err(|error| cannot(&cause(&error)))
 }
 

@@ -33,11 +33,28 @@ fn deliver(
     io: &mut Io<'_>,
 ) -> Result<(), Failure> {
     match source {
-        // First the file: a reader that goes away in the middle of the diff does not undo the edit.
-        Source::File(path) if !preview.dry_run && before != after => file::replace(path, after, io)?,
+        Source::File(path) if !preview.dry_run && before != after => {
+            // First the diff: what cannot be shown is not done. A reader that has seen enough does not undo the edit.
+            match show(source, before, after, preview, io) {
+                Ok(()) | Err(Failure::NobodyReads) => {}
+                Err(error) => return Err(error),
+            }
+            return file::replace(path, before, after, io);
+        }
         Source::Stdin if !preview.dry_run && !preview.diff => io.print(after)?,
         Source::File(_) | Source::Stdin => {}
     }
+    show(source, before, after, preview, io)
+}
+
+/// Prints the change, if that was asked for.
+fn show(
+    source: &Source,
+    before: &str,
+    after: &str,
+    preview: Preview,
+    io: &mut Io<'_>,
+) -> Result<(), Failure> {
     if preview.diff {
         io.print(&diff::unified(&source.to_string(), before, after, io.colour))?;
     }

@@ -8,7 +8,8 @@ use crate::{
     text::{text_access, text_forms},
 };
 
-/// A relative path inside a package, that can be written to any disk and into any Git tree without surprise.
+/// A relative path inside a package, that can be written below a folder of a Unix system and into any Git tree without
+/// surprise. (Names that Windows reserves, such as `CON` or `a:b`, are not looked for.)
 ///
 /// Segments are separated by single slashes. There is no empty, `.` or `..` segment, no backslash, no control character
 /// (NUL, C0, DEL, C1), nothing that any file system could take for `.git`, and no more than [`PathLimits::DEFAULT`]

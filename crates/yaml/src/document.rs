@@ -1,15 +1,16 @@
 //! Streams and documents.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use lanai_types::YamlLimits;
 
 use crate::emit;
-use crate::error::{Cause, Error};
+use crate::error::{Cause, Error, Position};
 use crate::node::NodeRef;
 use crate::syntax::{self, token::Span};
-use crate::tree::{Kind, NOWHERE, Tree};
+use crate::tree::{Kind, NOWHERE, NodeId, Tree};
 
 /// A YAML stream: documents one after another, as in a file.
 ///
@@ -79,6 +80,15 @@ impl Stream {
         self.documents
     }
 
+    /// The comments of the text that was read, in order, each from its `#` to the end of its line.
+    pub fn comments(&self) -> Vec<&str> {
+        let all = Span::new(0, self.source.len());
+        syntax::comments_within(&self.source, all, all)
+            .into_iter()
+            .map(|span| span.of(&self.source))
+            .collect()
+    }
+
     /// Whether any document was edited.
     pub fn is_edited(&self) -> bool {
         self.documents.iter().any(Document::is_edited)
@@ -113,9 +123,9 @@ pub struct DuplicateKey {
     /// The key.
     pub key: String,
     /// Where it stands first.
-    pub first: crate::Position,
+    pub first: Position,
     /// Where it stands again.
-    pub again: crate::Position,
+    pub again: Position,
 }
 
 impl Document {
@@ -202,23 +212,28 @@ impl Document {
 
     /// The keys that occur more than once in their mapping, in order. They are kept as they are.
     pub fn duplicate_keys(&self) -> Vec<DuplicateKey> {
-        let mut found = Vec::new();
+        let mut found: Vec<(String, NodeRef<'_>, NodeRef<'_>)> = Vec::new();
         for at in 0..self.tree.nodes.len() {
-            if self.tree.nodes[at].kind == Kind::Mapping {
-                let mapping = NodeRef::new(self, crate::tree::NodeId::new(at));
-                let mut seen = std::collections::HashMap::new();
-                for (key, _) in mapping.entries().filter(|(key, _)| key.kind() == Kind::Scalar) {
-                    let name = key.value();
-                    if let Some(first) = seen.get(&name).copied() {
-                        let (first, again) = (NodeRef::position(first), key.position());
-                        found.push(DuplicateKey { key: name.into_owned(), first, again });
-                    } else {
-                        seen.insert(name, key);
-                    }
+            if self.tree.nodes[at].kind != Kind::Mapping {
+                continue;
+            }
+            let mapping = NodeRef::new(self, NodeId::new(at));
+            let mut seen = HashMap::new();
+            for (key, _) in mapping.entries().filter(|(key, _)| key.kind() == Kind::Scalar) {
+                let name = key.value();
+                if let Some(first) = seen.get(&name).copied() {
+                    found.push((name.into_owned(), first, key));
+                } else {
+                    seen.insert(name, key);
                 }
             }
         }
-        found
+        let offsets = found.iter().flat_map(|(_, first, again)| [first.offset(), again.offset()]).collect();
+        let positions = Position::of_all(&self.source, offsets);
+        let place =
+            |node: NodeRef<'_>| positions.get(&node.offset()).copied().unwrap_or_else(|| node.position());
+        let duplicate = |(key, first, again)| DuplicateKey { key, first: place(first), again: place(again) };
+        found.into_iter().map(duplicate).collect()
     }
 }
 

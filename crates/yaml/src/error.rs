@@ -1,5 +1,6 @@
 //! What can be wrong with a text, and where.
 
+use std::collections::HashMap;
 use std::fmt;
 
 /// A place in a source: line and column from 1 (columns count characters), and the byte offset from 0.
@@ -33,6 +34,30 @@ impl Position {
         }
         let text = before[start..].trim_start_matches('\u{feff}');
         Self { line, column: text.chars().count() + 1, offset }
+    }
+}
+
+impl Position {
+    /// The positions of many offsets, in one pass over the text.
+    pub(crate) fn of_all(source: &str, mut offsets: Vec<usize>) -> HashMap<usize, Self> {
+        offsets.sort_unstable();
+        offsets.dedup();
+        let mut found = HashMap::with_capacity(offsets.len());
+        let (mut line, mut start) = (1, 0);
+        let mut at = 0;
+        for offset in offsets {
+            for (index, byte) in source.as_bytes()[at..offset].iter().enumerate() {
+                let next = source.as_bytes().get(at + index + 1);
+                if *byte == b'\n' || *byte == b'\r' && next != Some(&b'\n') {
+                    line += 1;
+                    start = at + index + 1;
+                }
+            }
+            at = offset;
+            let text = source[start..offset].trim_start_matches('\u{feff}');
+            found.insert(offset, Self { line, column: text.chars().count() + 1, offset });
+        }
+        found
     }
 }
 

@@ -16,6 +16,9 @@ pub(crate) struct Habits {
     pub dash: usize,
 }
 
+/// The longest key that YAML allows without a `?` before it.
+const MAX_IMPLICIT_KEY: usize = 1_024;
+
 /// How many children of a neighbour are looked at before it is given up.
 const NEIGHBOURS: usize = 32;
 
@@ -129,7 +132,15 @@ impl<'a> Layout<'a> {
         let mut out = String::new();
         self.head(&[key, value], column, &mut out);
         push_indent(&mut out, column);
-        out.push_str(&self.key(key));
+        let name = self.key(key);
+        if name.chars().count() > MAX_IMPLICIT_KEY {
+            out.push_str("? ");
+            out.push_str(&name);
+            out.push('\n');
+            push_indent(&mut out, column);
+        } else {
+            out.push_str(&name);
+        }
         out.push(':');
         let pieces = self.value(value, column, Behind::Key);
         self.finish_line(&[key, value], &pieces, &mut out);

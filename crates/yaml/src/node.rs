@@ -155,9 +155,14 @@ impl<'a> NodeRef<'a> {
 
     /// Where the node's content stands in the stream that it was read from; new nodes have the place of the document.
     pub fn position(self) -> Position {
+        Position::of(&self.document.source, self.offset())
+    }
+
+    /// Where the node's content begins in the source; new nodes have the place of the document.
+    pub(crate) fn offset(self) -> usize {
         let node = self.node();
         let offset = if node.state == State::New { self.document.tree.span.start } else { node.span.start };
-        Position::of(&self.document.source, offset as usize)
+        offset as usize
     }
 
     /// The bytes of the node's content in the text that the whole stream was read from; `None` for new nodes.

@@ -182,6 +182,13 @@ pub enum Note {
         /// The name of the anchor.
         anchor: String,
     },
+    /// What an anchor names was set to something else, which its aliases mean now, too.
+    AliasesFollow {
+        /// The name of the anchor.
+        anchor: String,
+        /// How many aliases name it.
+        aliases: usize,
+    },
     /// Something that an anchor names was removed or replaced, so that its aliases were replaced by copies.
     AnchorGone {
         /// The name of the anchor.
@@ -201,6 +208,14 @@ impl std::fmt::Display for Note {
         match self {
             Note::AliasExpanded { anchor } => {
                 write!(f, "the alias \"*{anchor}\" was expanded where it stood, to edit below it")
+            }
+            Note::AliasesFollow { anchor, aliases } => {
+                let aliases = if *aliases == 1 {
+                    "its alias means".into()
+                } else {
+                    format!("its {aliases} aliases mean")
+                };
+                write!(f, "what was set has the anchor \"&{anchor}\"; {aliases} the new value, too")
             }
             Note::AnchorGone { anchor, aliases } => {
                 let plural = if *aliases == 1 { "its alias was" } else { "its aliases were" };

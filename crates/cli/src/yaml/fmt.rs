@@ -1,6 +1,7 @@
 //! `lanai yaml fmt`: rewrites files in the reference format.
 
-use lanai_yaml::format_stream;
+use lanai_yaml::{Stream, format_stream};
+use serde_json::Value;
 
 use super::deliver;
 use crate::args::{Fmt, Preview};
@@ -35,6 +36,9 @@ fn format(source: &Source, fmt: &Fmt, io: &mut Io<'_>) -> Result<Change, Failure
     let stream = read_yaml(source, io)?;
     let before = stream.to_string();
     let after = format_stream(&stream);
+    if !fmt.lossy {
+        check_nothing_is_lost(source, &stream, &after)?;
+    }
     let change = if before == after { Change::None } else { Change::Some };
     let listed = fmt.check || (fmt.preview.dry_run && !fmt.preview.diff);
     if listed && matches!(change, Change::Some) {
@@ -43,4 +47,42 @@ fn format(source: &Source, fmt: &Fmt, io: &mut Io<'_>) -> Result<Change, Failure
     let preview = Preview { dry_run: fmt.preview.dry_run || fmt.check, ..fmt.preview };
     deliver(source, &before, &after, preview, io)?;
     Ok(change)
+}
+
+/// Refuses a rewriting that drops comments or changes values: kyaml's format has no place for some of them.
+fn check_nothing_is_lost(source: &Source, before: &Stream, text: &str) -> Result<(), Failure> {
+    let refused = |why: String| {
+        Err(Failure::new(format!("{source}: the reference format would lose something: {why}"))
+            .hint("--lossy formats it all the same, as kyaml does"))
+    };
+    let after = match Stream::parse(text) {
+        Ok(after) => after,
+        Err(error) => return refused(format!("the result is no YAML any more: {error}")),
+    };
+    let mut kept: Vec<&str> = after.comments();
+    for comment in before.comments() {
+        match kept.iter().position(|other| *other == comment) {
+            Some(at) => _ = kept.swap_remove(at),
+            None => return refused(format!("the comment \"{comment}\"")),
+        }
+    }
+    if values(before) != values(&after) {
+        return refused("a value changes".into());
+    }
+    Ok(())
+}
+
+/// What the documents of a stream mean, without the empty `annotations` and `metadata` that kyaml leaves out; what has
+/// no meaning of its own, such as a mapping with a key twice, is left out.
+fn values(stream: &Stream) -> Vec<Value> {
+    let filled = stream.documents().iter().filter(|document| !document.is_empty());
+    let mut values: Vec<Value> = filled.filter_map(|document| document.root().deserialize().ok()).collect();
+    for value in values.iter_mut().filter_map(Value::as_object_mut) {
+        let is_empty = |value: &Value| value.as_object().is_some_and(serde_json::Map::is_empty);
+        if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.retain(|key, value| key != "annotations" || !is_empty(value));
+        }
+        value.retain(|key, value| key != "metadata" || !is_empty(value));
+    }
+    values
 }

@@ -1,7 +1,7 @@
 //! `lanai yaml set`: changes, adds or deletes one value.
 
 use lanai_yaml::path::Segment;
-use lanai_yaml::{Content, Document, Path, Stream};
+use lanai_yaml::{Content, Document, Kind, Path, Resolved, Stream};
 
 use super::deliver;
 use super::select::{Purpose, choose};
@@ -23,8 +23,10 @@ pub(super) fn run(set: &Set, io: &mut Io<'_>) -> Result<Exit, Failure> {
     } else {
         let at = choose(&stream, set.document.as_ref(), &set.path, Purpose::Write, &set.file)?;
         let document = &mut stream.documents_mut()[at];
+        let before = document.clone();
         edit.apply(document, &set.path).map_err(refused)?;
-        let notes = notes(document);
+        let mut notes = notes(document);
+        notes.extend(surprises(&before, document, &set.path));
         (stream.to_string(), notes)
     };
     // What we write must be YAML again; if it is not, that is our mistake, and the file must not pay for it.
@@ -80,6 +82,28 @@ impl Edit {
     }
 }
 
+/// What people may not expect of an edit that was done as asked.
+fn surprises(before: &Document, after: &Document, path: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Some(Segment::Key(key)) = path.segments().last() {
+        let twice = before.duplicate_keys().iter().any(|twice| twice.key == *key);
+        if twice {
+            found.push(format!(
+                "the key \"{key}\" stands more than once in a mapping; the first one was meant"
+            ));
+        }
+    }
+    let meaning =
+        |document: &Document| document.root().find(path).ok().map(|node| (node.kind(), node.resolved()));
+    if let (Some((Kind::Scalar, Resolved::Str)), Some((Kind::Scalar, now))) =
+        (meaning(before), meaning(after))
+        && !matches!(now, Resolved::Str | Resolved::Null)
+    {
+        found.push(format!("{path} was a string and is none any more; --string keeps it one"));
+    }
+    found
+}
+
 /// The path of what was written at a path: what was appended is the last item now.
 fn written(path: &Path) -> Path {
     match (path.segments(), path.parent()) {
@@ -110,7 +134,7 @@ fn comment(text: &str) -> Result<String, Failure> {
     if text.contains(['\n', '\r']) {
         return Err(Failure::new("the comment has more than one line"));
     }
-    Ok(if text.starts_with('#') { text.into() } else { format!("# {text}") })
+    Ok(if text.is_empty() || text.starts_with('#') { text.into() } else { format!("# {text}") })
 }
 
 fn notes(document: &Document) -> Vec<String> {

@@ -34,6 +34,20 @@ impl NodeMut<'_> {
     }
 }
 
+impl NodeMut<'_> {
+    /// Notes that aliases mean the new value of a node that has an anchor.
+    pub(super) fn note_aliases(&mut self) {
+        let tree = &self.document.tree;
+        let Some(anchor) = tree.anchor_of(self.id).filter(|_| tree.has_aliases) else { return };
+        let names_it = |id: &NodeId| tree.target_of(*id) == Some(self.id);
+        let aliases = tree.subtree(tree.root).iter().filter(|id| names_it(id)).count();
+        let note = Note::AliasesFollow { anchor: anchor.to_owned(), aliases };
+        if aliases > 0 {
+            self.tree().notes.push(note);
+        }
+    }
+}
+
 /// What goes away.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Going {

@@ -42,10 +42,13 @@ impl NodeMut<'_> {
         let id = self.id;
         let values = self.read().entries().map(|(_, value)| value);
         let style = content.style_beside(values);
+        let name = Content::string(key);
+        let key_style = name.style_beside(self.read().entries().map(|(key, _)| key));
         let value = self.graft_below(content)?;
         let tree = self.tree();
         tree.node_mut(value).style = style;
-        let name = Content::string(key).graft(tree)?;
+        let name = name.graft(tree)?;
+        tree.node_mut(name).style = key_style;
         let before = match index {
             0 => None,
             usize::MAX => tree.node(id).last.get(),

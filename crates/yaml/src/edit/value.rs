@@ -20,8 +20,14 @@ impl NodeMut<'_> {
     /// [`Error::Copy`].
     pub fn set(&mut self, content: impl Into<Content>) -> Result<(), Error> {
         let content = content.into();
+        self.set_content(&content)?;
+        self.note_aliases();
+        Ok(())
+    }
+
+    fn set_content(&mut self, content: &Content) -> Result<(), Error> {
         let Some(scalar) = content.scalar().filter(|scalar| self.keeps_properties(scalar)) else {
-            return self.replace(&content);
+            return self.replace(content);
         };
         self.set_text(&scalar);
         let comment = content.node().and_then(NodeRef::line_comment);
