@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use crate::{
+    dot_git,
     quote::Quoted,
     text::{text_access, text_forms},
 };
@@ -10,7 +11,9 @@ use crate::{
 /// The full name of a ref, such as `refs/heads/main`.
 ///
 /// Starts with `refs/`, keeps all rules of `git check-ref-format`, and has no more than
-/// [`MAX_BYTES`](Self::MAX_BYTES).
+/// [`MAX_BYTES`](Self::MAX_BYTES). Stricter than git where a ref may become a file: no control characters of any kind, no
+/// segment that ends with `.lock` in any case or that can be taken for `.git`, none over
+/// [`MAX_SEGMENT_BYTES`](Self::MAX_SEGMENT_BYTES).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RefName(String);
 
@@ -32,6 +35,12 @@ pub enum Error {
     /// A segment that ends with `.lock`, which Git needs for itself.
     #[error("ref {} has a segment that ends with \".lock\"", Quoted(.0))]
     Lock(String),
+    /// A segment that some file system takes for `.git`.
+    #[error("ref {} has a segment that can be taken for \".git\"", Quoted(.0))]
+    DotGit(String),
+    /// A segment with more bytes than a file's name can have, with room for `.lock`.
+    #[error("ref {} has a segment with more than {} bytes", Quoted(.0), RefName::MAX_SEGMENT_BYTES)]
+    LongSegment(String),
     /// `..`, which separates the ends of a range.
     #[error("ref {} has two dots together", Quoted(.0))]
     DotDot(String),
@@ -54,6 +63,9 @@ pub enum Error {
 impl RefName {
     /// The most bytes that a name may have. Refs are files in many repositories, so their names are paths.
     pub const MAX_BYTES: usize = 1024;
+
+    /// The most bytes that one segment may have.
+    pub const MAX_SEGMENT_BYTES: usize = 250;
 
     /// The ref of a branch: `main` is `refs/heads/main`.
     pub fn branch(name: &str) -> Result<Self, Error> {
@@ -125,12 +137,19 @@ fn check_segment(raw: &str, segment: &str) -> Result<(), Error> {
     if segment.starts_with('.') {
         return Err(Error::LeadingDot(raw.to_owned()));
     }
-    if segment.strip_suffix(".lock").is_some() {
+    // Refs are files in many repositories, some of them on disks that do not tell upper from lower case.
+    if segment.to_ascii_lowercase().ends_with(".lock") {
         return Err(Error::Lock(raw.to_owned()));
+    }
+    if dot_git::is_disguise(segment) {
+        return Err(Error::DotGit(raw.to_owned()));
+    }
+    if segment.len() > RefName::MAX_SEGMENT_BYTES {
+        return Err(Error::LongSegment(raw.to_owned()));
     }
     Ok(())
 }
 
 fn is_forbidden(character: char) -> bool {
-    character.is_ascii_control() || matches!(character, ' ' | '~' | '^' | ':' | '?' | '*' | '[' | '\\')
+    character.is_control() || matches!(character, ' ' | '~' | '^' | ':' | '?' | '*' | '[' | '\\')
 }

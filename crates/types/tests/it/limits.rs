@@ -83,7 +83,12 @@ fn tighter_limits_hold_and_wider_ones_do_not() {
 
 #[test]
 fn refs_end_at_1024_bytes() {
-    let of = |bytes: usize| RefName::branch(&"x".repeat(bytes - "refs/heads/".len()));
+    let of = |bytes: usize| {
+        let left = bytes - "refs/heads/".len();
+        let name: String =
+            (0..left).map(|at| if at % 200 == 199 && at + 1 < left { '/' } else { 'x' }).collect();
+        RefName::branch(&name)
+    };
     assert!(of(RefName::MAX_BYTES).is_ok());
     assert!(of(RefName::MAX_BYTES + 1).is_err());
 }

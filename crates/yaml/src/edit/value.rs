@@ -164,8 +164,12 @@ impl Tree {
     pub(super) fn keeps_properties(&self, id: NodeId, source: &str) -> bool {
         let mark = self.node(id).mark;
         self.properties(id).is_some_and(|old| {
-            let beside_mark = mark != NOWHERE && Extents::new(source, self).same_line(mark, old.span.start);
-            old.tag.is_none() && !old.span.is_empty() && beside_mark
+            let extents = Extents::new(source, self);
+            let beside_mark = mark != NOWHERE && extents.same_line(mark, old.span.start);
+            // The anchor of a root on a line of its own.
+            let above = self.node(id).parent.get().is_none()
+                && !extents.same_line(old.span.end, self.node(id).span.start);
+            old.tag.is_none() && !old.span.is_empty() && (beside_mark || above)
         })
     }
 

@@ -36,7 +36,8 @@ impl Emitter<'_> {
                 let start = line;
                 let content = start + Span::new(blanks, 0).start;
                 let byte = self.document.source.as_bytes().get(content as usize).copied();
-                if content >= self.tree.span.end || !matches!(byte, Some(b'#' | b'\n' | b'\r')) {
+                let at_end = content >= self.tree.span.end;
+                if !at_end && !matches!(byte, Some(b'#' | b'\n' | b'\r')) || at_end && blanks == 0 {
                     return None;
                 }
                 line = self.extents.line_end(content);
