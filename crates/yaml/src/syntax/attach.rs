@@ -151,7 +151,7 @@ impl Queue {
                 implicit: !explicit,
             },
         };
-        collector.run(tokens, explicit, span.end);
+        collector.run(tokens, span.end);
         collector.queue
     }
 
@@ -195,13 +195,13 @@ struct Collector<'a> {
 }
 
 impl Collector<'_> {
-    fn run(&mut self, tokens: &[Token], explicit: bool, end: u32) {
+    fn run(&mut self, tokens: &[Token], end: u32) {
         let mut pops = 0;
         for token in tokens {
             match token.kind {
                 TokenKind::BlockEnd => pops += 1,
                 TokenKind::Directive => {}
-                TokenKind::DocumentStart if !explicit => {}
+                TokenKind::DocumentStart if self.queue.implicit => {}
                 _ => {
                     let ends = matches!(token.kind, TokenKind::StreamEnd);
                     self.gap(token.span.start, if ends { None } else { Some(*token) }, pops);
@@ -249,7 +249,7 @@ impl Collector<'_> {
         if count > 0 {
             self.blocks(count, token, end);
         }
-        self.close(first, end, token.is_none(), pops);
+        self.close(first, end, token, pops);
     }
 
     /// A comment on the line of the previous token.
@@ -333,7 +333,8 @@ impl Collector<'_> {
     }
 
     /// Says where the collections that end here count as ending: at the comment that stands in their own column.
-    fn close(&mut self, first: usize, end: u32, ends_text: bool, pops: usize) {
+    fn close(&mut self, first: usize, end: u32, token: Option<Token>, pops: usize) {
+        let ends_text = token.is_none();
         let mut mark = i64::from(self.scan) - 1;
         let column = if ends_text { i64::from(self.column(end)) } else { -1 };
         let mut rewound = false;

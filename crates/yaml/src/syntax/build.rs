@@ -287,8 +287,8 @@ impl<'a> Builder<'a> {
     }
 
     /// Takes the comma before an entry that is not the first, and the end of the collection; tells whether it ended.
-    fn flow_separator(&mut self, first: bool, end: TokenKind) -> Result<bool, Fail> {
-        if !first {
+    fn flow_separator(&mut self, expect: Expect, end: TokenKind) -> Result<bool, Fail> {
+        if !matches!(expect, Expect::FlowFirstItem | Expect::FlowFirstKey) {
             if self.peek().kind == TokenKind::FlowEntry {
                 self.take();
             } else if self.peek().kind != end {
@@ -307,7 +307,7 @@ impl<'a> Builder<'a> {
     }
 
     fn flow_item(&mut self, node: NodeId, expect: Expect) -> Result<(), Fail> {
-        if self.flow_separator(expect == Expect::FlowFirstItem, TokenKind::FlowSequenceEnd)? {
+        if self.flow_separator(expect, TokenKind::FlowSequenceEnd)? {
             return Ok(());
         }
         self.expect(Expect::FlowItem);
@@ -322,7 +322,7 @@ impl<'a> Builder<'a> {
     }
 
     fn flow_key(&mut self, node: NodeId, expect: Expect) -> Result<(), Fail> {
-        if self.flow_separator(expect == Expect::FlowFirstKey, TokenKind::FlowMappingEnd)? {
+        if self.flow_separator(expect, TokenKind::FlowMappingEnd)? {
             return Ok(());
         }
         self.expect(Expect::FlowValue);
