@@ -71,8 +71,15 @@ impl<'a> Place<'a> {
         let on_line = old.kind() == Kind::Scalar && !text.is_empty() && !text.contains(['\n', '\r']);
         let short =
             matches!(new, Value::Scalar { text, .. } if !text.contains(['\n', '\r', '\u{85}', '\u{2028}']));
-        let beside = parent.target().kind() != Kind::Mapping
-            || !self.text[range(key).end..range(old).start].contains('\n');
+        let before = &self.text[..range(old).start];
+        let line = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+        let beside = match parent.target().kind() {
+            Kind::Mapping => !self.text[range(key).end..range(old).start].contains(['\n', '\r']),
+            // Behind the dash; in brackets a value stays on its line.
+            _ => {
+                parent.target().style() == Style::Flow || !before[line..].trim_matches([' ', '\t']).is_empty()
+            }
+        };
         if on_line && beside && short && old.tag().is_none() {
             return range(old);
         }
