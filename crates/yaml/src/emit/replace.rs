@@ -46,7 +46,7 @@ impl Emitter<'_> {
             {
                 Behind::Properties { content: column + 2 }
             }
-            Kind::Sequence if !place.is_empty() && self.extents.same_line(node.mark, place.start) => {
+            Kind::Sequence if !place.is_empty() && self.only_spaces(node.mark + 1, place.start) => {
                 Behind::Dash { content: self.extents.column(place.start) as usize }
             }
             Kind::Sequence => Behind::Dash { content: column + 2 },
@@ -123,7 +123,10 @@ impl Emitter<'_> {
         if !self.extents.same_line(mark, place.start) {
             return self.edited_below(id, mark, pieces, &inline, splices);
         }
-        let from_mark = place.is_empty() || pieces.inline.is_empty();
+        let begins_block = self.tree.node(id).style == Style::Block;
+        let from_mark = place.is_empty()
+            || pieces.inline.is_empty()
+            || begins_block && !self.only_spaces(after_mark, place.start);
         let start = if from_mark { after_mark.min(place.start) } else { place.start };
         let first = if from_mark { inline.as_str() } else { pieces.inline.as_str() };
         let comment = self.comment_inside(id);
@@ -155,6 +158,11 @@ impl Emitter<'_> {
         splices.push(Splice::insert(self.behind_mark(id, mark), format!("{inline}{comment}")));
         let lines = Span { start: line, end: self.extents.end_of_lines(place.end) };
         splices.push(Splice::replace(lines, pieces.rest.clone()));
+    }
+
+    /// Whether only spaces stand between two places on one line: a collection may begin behind them, but not behind a tab.
+    fn only_spaces(&self, from: u32, to: u32) -> bool {
+        from <= to && Span { start: from, end: to }.of(&self.document.source).bytes().all(|byte| byte == b' ')
     }
 
     /// Whether a comment stands on the line of the dash, or will.
