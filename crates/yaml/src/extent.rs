@@ -1,7 +1,7 @@
 //! Which bytes of the source belong to a node or an entry.
 
 use crate::syntax::token::Span;
-use crate::tree::{Kind, NOWHERE, NodeId, State, Style, Tree};
+use crate::tree::{Kind, NOWHERE, NodeId, Properties, State, Style, Tree};
 
 /// Measures nodes that stand in the source.
 #[derive(Clone, Copy)]
@@ -125,17 +125,23 @@ impl<'a> Extents<'a> {
         Span { start, end: self.content_end(id) }
     }
 
+    /// Whether properties can stay where they are when the content behind them is written anew: they stand on the line of
+    /// the colon or dash, or above a root.
+    pub fn stays(&self, id: NodeId, properties: &Properties) -> bool {
+        let node = self.tree.node(id);
+        let beside_mark = node.mark != NOWHERE && self.same_line(node.mark, properties.span.start);
+        let above_root = node.parent.get().is_none() && !self.same_line(properties.span.end, node.span.start);
+        !properties.span.is_empty() && (beside_mark || above_root)
+    }
+
     /// The place of a block collection whose last entry was just taken out; without its properties when they stand on
     /// the line of its colon or dash.
     pub fn emptied_place(&self, id: NodeId, first: NodeId, last: NodeId) -> Span {
         let node = self.tree.node(id);
         let extent = self.entry(first, last);
-        let properties = self.tree.properties(id).filter(|properties| !properties.span.is_empty());
-        let beside_mark = properties.is_some_and(|properties| {
-            node.mark != NOWHERE && self.same_line(node.mark, properties.span.start)
-        });
+        let stays = self.tree.properties(id).is_some_and(|properties| self.stays(id, properties));
         let start = extent.lead.min(node.span.start);
-        let start = if beside_mark { start } else { start.min(self.tree.start(id)) };
+        let start = if stays { start } else { start.min(self.tree.start(id)) };
         Span { start, end: self.entry_end(first, last).max(node.span.end) }
     }
 

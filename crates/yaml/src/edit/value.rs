@@ -162,15 +162,8 @@ impl Tree {
     /// Whether the properties of a node can stay where they are when its content is replaced by something without a tag:
     /// an anchor alone, on the line of the colon or dash.
     pub(super) fn keeps_properties(&self, id: NodeId, source: &str) -> bool {
-        let mark = self.node(id).mark;
-        self.properties(id).is_some_and(|old| {
-            let extents = Extents::new(source, self);
-            let beside_mark = mark != NOWHERE && extents.same_line(mark, old.span.start);
-            // The anchor of a root on a line of its own.
-            let above = self.node(id).parent.get().is_none()
-                && !extents.same_line(old.span.end, self.node(id).span.start);
-            old.tag.is_none() && !old.span.is_empty() && (beside_mark || above)
-        })
+        let extents = Extents::new(source, self);
+        self.properties(id).is_some_and(|old| old.tag.is_none() && extents.stays(id, old))
     }
 
     /// Makes a node the parent of its children.
