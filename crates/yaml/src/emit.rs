@@ -166,7 +166,7 @@ impl Emitter<'_> {
                 out.push_str(Span { start: at, end: splice.span.start }.of(&self.document.source));
             }
             let begins_line = matches!(splice.rank, Rank::Lines | Rank::Head) && !splice.text.is_empty();
-            if begins_line && !out.is_empty() && !out.ends_with('\n') {
+            if begins_line && !out.is_empty() && !out.ends_with(['\n', '\r']) {
                 out.push_str(if crlf { "\r\n" } else { "\n" });
             }
             if crlf && splice.text.contains('\n') {

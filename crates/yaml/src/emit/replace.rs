@@ -147,8 +147,11 @@ impl Emitter<'_> {
     fn edited_below(&self, id: NodeId, mark: u32, pieces: &Pieces, inline: &str, splices: &mut Vec<Splice>) {
         let place = self.tree.node(id).span;
         let line = self.extents.line_start(place.start);
-        if self.has_own_head(id, mark) {
-            // The value has a comment above it, below its key: it stays there.
+        let has_comment =
+            self.tree.comment(id, CommentPlace::Line).is_some_and(|line| line.span.start >= place.start);
+        let mark_line = Span { start: mark, end: self.extents.line_end(mark) }.of(&self.document.source);
+        if self.has_own_head(id, mark) || has_comment && mark_line.contains('#') {
+            // The value has a comment above it, below its key, or each of the two lines has one: it stays there.
             let start = if pieces.inline.is_empty() { line } else { place.start };
             return self.replace_lines(id, Span { start, end: place.end }, pieces, splices);
         }

@@ -1,0 +1,138 @@
+//! Conflicts, as data.
+
+use std::fmt;
+
+use lanai_krm::ResourceId;
+use lanai_types::SafePath;
+use lanai_yaml::Path;
+
+/// A place where both sides changed the same, and what was done about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// What a [`crate::Resolution`] names it by.
+    pub id: ConflictId,
+    /// The file: the local one, else upstream's.
+    pub path: SafePath,
+    /// What in the file it is about.
+    pub subject: Subject,
+    /// The field; the root where the resource or file as a whole is meant.
+    pub field: Path,
+    /// What happened.
+    pub kind: ConflictKind,
+    /// The value that both began with, as YAML; of a file, its text. `None` where there is none, or it is binary.
+    pub original: Option<String>,
+    /// Upstream's value.
+    pub upstream: Option<String>,
+    /// The local value.
+    pub local: Option<String>,
+    /// Whose value the result has.
+    pub chosen: Side,
+    /// Who chose.
+    pub decided_by: Decider,
+}
+
+/// The name of a conflict: file, resource and field.
+///
+/// Merging the same original and upstream again gives the same names, whatever the local values are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConflictId(String);
+
+/// What a conflict is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A resource, or a field of it.
+    Resource(ResourceId),
+    /// A file that is no resource file, or a document that is no resource.
+    File,
+    /// A package inside the package.
+    Subpackage,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ConflictKind {
+    /// Both changed a value, to different ones.
+    BothChanged,
+    /// Upstream removed what local changed.
+    RemovedUpstreamChangedLocally,
+    /// Local removed what upstream changed.
+    RemovedLocallyChangedUpstream,
+    /// Both added it, with different values.
+    AddedOnBoth,
+    /// A mapping, a list and a scalar do not merge.
+    KindsDiffer,
+    /// Both changed the same lines of a text, or the same binary file.
+    FileChanged,
+}
+
+/// Whose value it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// What both began with.
+    Original,
+    /// Upstream's.
+    Upstream,
+    /// The local one.
+    Local,
+    /// A value that a resolution brought.
+    Value,
+}
+
+/// Who chose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Decider {
+    /// The policy, or the rule that nothing changed is deleted as a whole.
+    Policy,
+    /// A resolution.
+    Resolution,
+}
+
+impl ConflictId {
+    /// The name of a conflict.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self(name.into())
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ConflictId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl ConflictKind {
+    /// One word for it, for tables and documents.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::BothChanged => "BothChanged",
+            Self::RemovedUpstreamChangedLocally => "RemovedUpstreamChangedLocally",
+            Self::RemovedLocallyChangedUpstream => "RemovedLocallyChangedUpstream",
+            Self::AddedOnBoth => "AddedOnBoth",
+            Self::KindsDiffer => "KindsDiffer",
+            Self::FileChanged => "FileChanged",
+        }
+    }
+}
+
+impl fmt::Display for ConflictKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Original => "original",
+            Self::Upstream => "upstream",
+            Self::Local => "local",
+            Self::Value => "value",
+        })
+    }
+}

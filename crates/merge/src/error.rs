@@ -1,0 +1,74 @@
+//! Why a merge was refused.
+
+use lanai_krm::package;
+use lanai_types::SafePath;
+use lanai_types::quote::Quoted;
+use lanai_yaml::edit;
+
+use crate::conflict::{Conflict, ConflictId, Side};
+use crate::options::UnknownStrategy;
+
+/// Why a merge was refused.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// [`crate::Policy::Fail`], and there are conflicts that no resolution decides.
+    #[error("{} conflicts are not resolved, the first is {}", .0.len(), first(.0))]
+    Conflicts(Vec<Conflict>),
+    /// A file has the same resource twice.
+    #[error(
+        "{side} has {resource} twice in file {}: on line {first_line} and on line {second_line}",
+        Quoted(.path.as_str())
+    )]
+    Duplicate {
+        /// Whose file it is.
+        side: Side,
+        /// The resource, by what identifies it in a merge.
+        resource: String,
+        /// The file.
+        path: SafePath,
+        /// Where the first one begins.
+        first_line: usize,
+        /// Where the second one begins.
+        second_line: usize,
+    },
+    /// A fast-forward, but local files have changed.
+    #[error("local files have been modified: {}; use another strategy", list(.0))]
+    LocallyModified(Vec<SafePath>),
+    /// A resolution has a value that is not YAML.
+    #[error("the value for conflict {} cannot be read: {cause}", Quoted(.conflict.as_str()))]
+    BadValue {
+        /// The conflict.
+        conflict: ConflictId,
+        /// What is wrong with the value.
+        cause: Box<lanai_yaml::Error>,
+    },
+    /// A resolution has a value for a list item that would be another item.
+    #[error("the value for conflict {} does not have the key of the list item", Quoted(.0.as_str()))]
+    OtherKey(ConflictId),
+    /// A document cannot be edited so.
+    #[error("file {}: {cause}", Quoted(.path.as_str()))]
+    Edit {
+        /// The file.
+        path: SafePath,
+        /// Why.
+        cause: edit::Error,
+    },
+    /// Documents that cannot stand together in one file.
+    #[error("file {} cannot hold the merged documents together", Quoted(.0.as_str()))]
+    Composition(SafePath),
+    /// The result is no package: too large, or a file where a folder is.
+    #[error(transparent)]
+    Package(#[from] package::Error),
+    /// There is no such strategy.
+    #[error(transparent)]
+    UnknownStrategy(#[from] UnknownStrategy),
+}
+
+fn first(conflicts: &[Conflict]) -> String {
+    conflicts.first().map_or_else(String::new, |conflict| Quoted(conflict.id.as_str()).to_string())
+}
+
+fn list(paths: &[SafePath]) -> String {
+    paths.iter().map(SafePath::as_str).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,79 @@
+//! What a document is called in a merge.
+
+use std::fmt;
+
+use lanai_yaml::{Document, Kind, NodeRef};
+
+/// What identifies a resource on all sides: group, kind, and the name and namespace that it had upstream.
+///
+/// The version is left out, so that a resource stays the same when its version changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Identity {
+    pub group: String,
+    pub kind: String,
+    pub namespace: String,
+    pub name: String,
+}
+
+const MARK: &str = "kpt-merge:";
+
+impl Identity {
+    /// The identity of a document; empty for one that is no resource.
+    pub fn of(document: &Document) -> Self {
+        let root = document.root();
+        let (api_version, kind) = (text(root.get("apiVersion")), text(root.get("kind")));
+        let (Some(api_version), Some(kind)) = (api_version, kind) else { return Self::default() };
+        let metadata = root.get("metadata");
+        let group = api_version.split_once('/').map_or("", |(group, _)| group).to_owned();
+        let (namespace, name) = marked(root).unwrap_or_else(|| {
+            let field = |key| text(metadata.and_then(|metadata| metadata.get(key))).unwrap_or_default();
+            (field("namespace"), field("name"))
+        });
+        Self { group, kind, namespace, name }
+    }
+
+    /// The identity of a Kptfile: there is one in a folder, whatever its name is.
+    pub fn of_kptfile() -> Self {
+        Self { group: "kpt.dev".into(), kind: "Kptfile".into(), ..Self::default() }
+    }
+
+    /// Whether the document is a resource with a name.
+    pub fn is_named(&self) -> bool {
+        !self.kind.is_empty() && !self.name.is_empty()
+    }
+}
+
+/// Whether a comment says what the resource was called upstream.
+pub(crate) fn is_marked(root: NodeRef<'_>) -> bool {
+    marked(root).is_some()
+}
+
+/// Namespace and name of the comment on `metadata`: `# kpt-merge: namespace/name`.
+fn marked(root: NodeRef<'_>) -> Option<(String, String)> {
+    let (key, value) = root.own_entry("metadata")?;
+    let comments = [value.line_comment(), key.line_comment()];
+    comments.into_iter().flatten().find_map(|comment| {
+        let mark = comment.trim_start_matches(['#', ' ']).strip_prefix(MARK)?.trim().to_owned();
+        let (namespace, name) = mark.split_once('/')?;
+        (!name.is_empty()).then(|| (namespace.to_owned(), name.to_owned()))
+    })
+}
+
+fn text(node: Option<NodeRef<'_>>) -> Option<String> {
+    let node = node?.target();
+    (node.kind() == Kind::Scalar && !node.is_null()).then(|| node.value().into_owned())
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { group, kind, namespace, name } = self;
+        if !group.is_empty() {
+            write!(f, "{group}/")?;
+        }
+        f.write_str(kind)?;
+        for part in [namespace, name].into_iter().filter(|part| !part.is_empty()) {
+            write!(f, "/{part}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,188 @@
+//! How lists merge: by key, as sets, or as a whole.
+//!
+//! Built-in kinds are in a table made from the `OpenAPI` document of Kubernetes (`keys/builtin.txt`); custom resources
+//! bring their own with the definitions in the package. A table lives as long as one merge.
+
+mod crd;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use lanai_yaml::{Document, Kind, NodeRef};
+
+const BUILT_IN: &str = include_str!("keys/builtin.txt");
+
+/// Key parts that a resource may leave out, and what that means.
+const DEFAULTS: [(&str, &str); 1] = [("protocol", "TCP")];
+
+/// How a list merges.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum List {
+    /// As a whole.
+    Atomic,
+    /// As a set of scalars.
+    Set,
+    /// Items with the same values under these keys are the same.
+    Map(Vec<String>),
+    /// Functions of a pipeline: by name, else by image without tag, else by the command.
+    Functions,
+}
+
+#[derive(Clone, Debug)]
+struct Field {
+    list: List,
+    holds: Option<usize>,
+}
+
+/// The types that a merge knows.
+pub(crate) struct Schemas {
+    types: Vec<HashMap<String, Field>>,
+    /// By group and kind; versions in the order of the table.
+    kinds: HashMap<(String, String), Vec<(String, usize)>>,
+}
+
+/// Where in a type a field stands; `None` where nothing is known.
+#[derive(Clone, Copy)]
+pub(crate) struct Cursor<'a> {
+    schemas: &'a Schemas,
+    at: Option<usize>,
+}
+
+impl Schemas {
+    /// The table of the built-in kinds, and that of the Kptfile.
+    pub fn built_in() -> Self {
+        let mut schemas = Self { types: Vec::new(), kinds: HashMap::new() };
+        for line in BUILT_IN.lines() {
+            let mut words = line.split(' ');
+            match words.next() {
+                Some("k") => schemas.read_kind(words),
+                Some("t") => {
+                    let fields = words.skip(1).filter_map(read_field).collect();
+                    schemas.types.push(fields);
+                }
+                Some(_) | None => {}
+            }
+        }
+        schemas.add_kptfile();
+        schemas
+    }
+
+    fn read_kind<'a>(&mut self, mut words: impl Iterator<Item = &'a str>) {
+        let (Some(api), Some(kind), Some(number)) = (words.next(), words.next(), words.next()) else {
+            return;
+        };
+        let (group, version) = api.split_once('/').unwrap_or(("", api));
+        if let Ok(number) = number.parse() {
+            self.add_kind(group, version, kind, number);
+        }
+    }
+
+    fn add_kind(&mut self, group: &str, version: &str, kind: &str, number: usize) {
+        let versions = self.kinds.entry((group.into(), kind.into())).or_default();
+        // What the package defines comes before what is built in.
+        versions.insert(0, (version.into(), number));
+    }
+
+    fn add_type(&mut self, fields: HashMap<String, Field>) -> usize {
+        self.types.push(fields);
+        self.types.len() - 1
+    }
+
+    fn add_kptfile(&mut self) {
+        let field = |list, holds| Field { list, holds };
+        let by = |key: &str| field(List::Map(vec![key.into()]), None);
+        let functions = || field(List::Functions, None);
+        let pipeline = self.add_type(HashMap::from([
+            ("mutators".to_owned(), functions()),
+            ("validators".to_owned(), functions()),
+        ]));
+        let info = self.add_type(HashMap::from([("readinessGates".to_owned(), by("conditionType"))]));
+        let status = self.add_type(HashMap::from([("conditions".to_owned(), by("type"))]));
+        let below = |holds| field(List::Atomic, Some(holds));
+        let kptfile = self.add_type(HashMap::from([
+            ("pipeline".to_owned(), below(pipeline)),
+            ("info".to_owned(), below(info)),
+            ("status".to_owned(), below(status)),
+        ]));
+        self.add_kind("kpt.dev", "v1", "Kptfile", kptfile);
+    }
+
+    /// Takes the lists of a custom resource definition; passes over any other document.
+    pub fn add_definition(&mut self, document: &Document) {
+        crd::add(self, document.root());
+    }
+
+    /// The type of a resource; that of another version of its kind where its own is not known.
+    pub fn of(&self, root: NodeRef<'_>) -> Cursor<'_> {
+        let text = |key: &str| root.get(key).map(|node| node.target().value().into_owned());
+        let (api, kind) = (text("apiVersion").unwrap_or_default(), text("kind").unwrap_or_default());
+        let (group, version) = api.split_once('/').unwrap_or(("", &api));
+        let versions = self.kinds.get(&(group.to_owned(), kind));
+        let exact = versions.and_then(|all| all.iter().find(|(name, _)| name == version));
+        let found = exact.or_else(|| versions.and_then(|all| all.first()));
+        Cursor { schemas: self, at: found.map(|(_, number)| *number) }
+    }
+}
+
+impl<'a> Cursor<'a> {
+    /// How the list in a field merges, and the type of what the field holds.
+    pub fn field(self, name: &str) -> (&'a List, Cursor<'a>) {
+        let field = self.at.and_then(|at| self.schemas.types.get(at)).and_then(|fields| fields.get(name));
+        match field {
+            Some(field) => (&field.list, Cursor { schemas: self.schemas, at: field.holds }),
+            None => (&List::Atomic, Cursor { schemas: self.schemas, at: None }),
+        }
+    }
+}
+
+/// Reads `name=key,key:12`.
+fn read_field(word: &str) -> Option<(String, Field)> {
+    let (rest, holds) = match word.rsplit_once(':') {
+        Some((rest, number)) => (rest, Some(number.parse().ok()?)),
+        None => (word, None),
+    };
+    let (name, list) = match rest.split_once('=') {
+        Some((name, "*")) => (name, List::Set),
+        Some((name, keys)) => (name, List::Map(keys.split(',').map(Into::into).collect())),
+        None => (rest, List::Atomic),
+    };
+    Some((name.into(), Field { list, holds }))
+}
+
+/// What identifies an item: the names of its keys with their values. `None` for what has no such key.
+pub(crate) fn key_of(item: NodeRef<'_>, list: &List) -> Option<Vec<(String, String)>> {
+    let text = |key: &str| {
+        let node = item.get(key)?.target();
+        (node.kind() == Kind::Scalar && !node.is_null()).then(|| node.value())
+    };
+    match list {
+        List::Atomic => None,
+        List::Set => {
+            let node = item.target();
+            (node.kind() == Kind::Scalar).then(|| vec![(String::new(), node.value().into_owned())])
+        }
+        List::Map(keys) => {
+            let default = |key: &str| DEFAULTS.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
+            let part = |key: &String| {
+                let value = text(key).or_else(|| default(key).map(Cow::Borrowed))?;
+                Some((key.clone(), value.into_owned()))
+            };
+            keys.iter().map(part).collect()
+        }
+        List::Functions => {
+            let found = ["name", "image", "exec"].into_iter().find_map(|key| Some((key, text(key)?)))?;
+            let (key, value) = found;
+            let value = if key == "image" { without_tag(&value) } else { &value };
+            Some(vec![(key.into(), value.into())])
+        }
+    }
+}
+
+/// The image without tag and digest: `host:5000/set-labels:v1` is `host:5000/set-labels`.
+fn without_tag(image: &str) -> &str {
+    let image = image.split_once('@').map_or(image, |(image, _)| image);
+    match image.rsplit_once(':') {
+        Some((name, tag)) if !tag.contains('/') => name,
+        Some(_) | None => image,
+    }
+}

@@ -1,0 +1,27 @@
+//! Three-way merge of packages: the result, and a list of the conflicts.
+//!
+//! [`three_way`] takes the package that both sides began with, what became of it upstream, and what became of it
+//! locally. The result is the local package, edited: bytes that nobody changed stay. Nothing here reads a disk, and
+//! nothing is remembered from one merge to the next.
+
+mod compare;
+mod conflict;
+mod document;
+mod error;
+mod fields;
+mod files;
+mod identity;
+mod judge;
+mod keys;
+mod lists;
+mod options;
+mod packages;
+mod sheets;
+mod strategy;
+mod subpackages;
+mod text;
+
+pub use conflict::{Conflict, ConflictId, ConflictKind, Decider, Side, Subject};
+pub use error::Error;
+pub use options::{Options, Policy, Resolution, Strategy, Take};
+pub use strategy::{Merged, three_way};

@@ -1,0 +1,158 @@
+//! Resource files, taken apart and put together again.
+
+use std::collections::{BTreeSet, HashMap};
+
+use lanai_krm::package::{File, Mode};
+use lanai_types::SafePath;
+use lanai_yaml::{Document, Stream};
+
+use crate::conflict::Side;
+use crate::error::Error;
+use crate::identity::Identity;
+
+/// The documents of a resource file.
+pub(crate) struct Sheet {
+    stream: Stream,
+    /// The documents with content: what each is called, and its place in the stream.
+    pub pages: Vec<(Identity, usize)>,
+}
+
+fn identity(path: &SafePath, document: &Document) -> Identity {
+    if path.file_name() == "Kptfile" { Identity::of_kptfile() } else { Identity::of(document) }
+}
+
+/// Whether a file of this name is merged by fields.
+pub(crate) fn is_structured(path: &SafePath) -> bool {
+    let name = path.file_name();
+    name == "Kptfile" || [".yaml", ".yml"].iter().any(|end| name.ends_with(end))
+}
+
+impl Sheet {
+    /// Takes a file apart; `None` for what is no YAML, or has several documents without names, which merge as text.
+    ///
+    /// # Errors
+    /// [`Error::Duplicate`].
+    pub fn read(side: Side, path: &SafePath, file: &File) -> Result<Option<Self>, Error> {
+        let text = file.text().filter(|_| file.mode() != Mode::Symlink);
+        let Some(stream) = text.and_then(|text| Stream::parse(text).ok()) else { return Ok(None) };
+        let documents = stream.documents().iter().enumerate();
+        let pages: Vec<_> = documents
+            .filter(|(_, document)| !document.root().is_null())
+            .map(|(at, document)| (identity(path, document), at))
+            .collect();
+        let mut seen: HashMap<&Identity, usize> = HashMap::new();
+        for (identity, at) in &pages {
+            let Some(first) = seen.insert(identity, *at) else { continue };
+            if !identity.is_named() {
+                return Ok(None);
+            }
+            let line = |at: usize| stream.documents()[at].root().position().line;
+            return Err(Error::Duplicate {
+                side,
+                resource: identity.to_string(),
+                path: path.clone(),
+                first_line: line(first),
+                second_line: line(*at),
+            });
+        }
+        Ok(Some(Self { stream, pages }))
+    }
+
+    /// A document by its place in the stream.
+    pub fn document(&self, at: usize) -> &Document {
+        &self.stream.documents()[at]
+    }
+
+    /// The documents with content.
+    pub fn documents(&self) -> impl Iterator<Item = &Document> {
+        self.pages.iter().map(|(_, at)| self.document(*at))
+    }
+}
+
+/// What becomes of the documents of a file.
+#[derive(Default)]
+pub(crate) struct Changes {
+    pub edited: HashMap<usize, Document>,
+    pub removed: BTreeSet<usize>,
+    pub added: Vec<Document>,
+}
+
+impl Changes {
+    pub fn is_empty(&self) -> bool {
+        self.edited.is_empty() && self.removed.is_empty() && self.added.is_empty()
+    }
+}
+
+/// Writes a file with its changes; `None` when no document is left.
+///
+/// # Errors
+/// [`Error::Composition`] when the documents cannot stand together.
+pub(crate) fn compose(
+    path: &SafePath,
+    sheet: Option<&Sheet>,
+    changes: &Changes,
+) -> Result<Option<String>, Error> {
+    let none = Vec::new();
+    let pages = sheet.map_or(&none, |sheet| &sheet.pages);
+    let expected = pages.len() - changes.removed.len() + changes.added.len();
+    if expected == 0 {
+        return Ok(None);
+    }
+    let mut text = String::new();
+    let documents = sheet.map_or(&[][..], |sheet| sheet.stream.documents());
+    let mut read = 0;
+    for (at, document) in documents.iter().enumerate() {
+        let own = document.to_string();
+        read += own.len();
+        if changes.removed.contains(&at) {
+            continue;
+        }
+        match changes.edited.get(&at) {
+            Some(document) if !document.is_edited() => append(&mut text, &document.to_string()),
+            Some(document) => append_own(&mut text, &document.to_string()),
+            None => append_own(&mut text, &own),
+        }
+    }
+    // What stands behind the last document is no document.
+    if let (Some(sheet), true) = (sheet, changes.removed.is_empty()) {
+        let source = sheet.stream.to_string();
+        text.push_str(source.get(read..).unwrap_or_default());
+    }
+    for document in &changes.added {
+        append(&mut text, &document.to_string());
+    }
+    // A document that is first now needs no marker.
+    if (documents.is_empty() || changes.removed.contains(&0)) && text.starts_with("---\n") {
+        text.drain(.."---\n".len());
+    }
+    let written = Stream::parse(text.as_str()).map_err(|_| Error::Composition(path.clone()))?;
+    let found = written.documents().iter().filter(|document| !document.root().is_null()).count();
+    if found == expected { Ok(Some(text)) } else { Err(Error::Composition(path.clone())) }
+}
+
+/// Puts a document of the file itself behind others; what is first needs no marker.
+fn append_own(text: &mut String, document: &str) {
+    if text.is_empty() {
+        return append(text, document);
+    }
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(document);
+}
+
+/// Puts a document from elsewhere behind others.
+fn append(text: &mut String, document: &str) {
+    if text.is_empty() {
+        text.push_str(document);
+        return;
+    }
+    let document = document.trim_start_matches('\u{feff}');
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    if !document.lines().any(|line| line.starts_with("---")) {
+        text.push_str("---\n");
+    }
+    text.push_str(document);
+}

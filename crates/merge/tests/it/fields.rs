@@ -1,0 +1,102 @@
+//! Scalars, mappings, nulls, comments and quoting.
+
+use lanai_merge::Policy;
+
+use crate::support::{check_spec, custom, lines, one, policy, text};
+
+const BOTH: &str = "BothChanged";
+
+#[test]
+fn scalars() {
+    check_spec(["v: 1\n", "v: 1\n", "v: 5\n"], "v: 5\n", &[]);
+    check_spec(["w: 1\n", "w: 1\nv: 2\n", "w: 1\n"], "w: 1\nv: 2\n", &[]);
+    check_spec(["", "v: 2\n", "v: 3\n"], "v: 2\n", &["AddedOnBoth v upstream"]);
+    check_spec(["", "v: 2\n", "v: 2\n"], "v: 2\n", &[]);
+    check_spec(["v: 1\n", "v: 2\n", "v: 1\n"], "v: 2\n", &[]);
+    check_spec(["v: 1\n", "v: 2\n", "v: 3\n"], "v: 2\n", &[&format!("{BOTH} v upstream")]);
+    check_spec(["v: 1\n", "v: 2\n", ""], "v: 2\n", &["RemovedLocallyChangedUpstream v upstream"]);
+    check_spec(["v: 1\n", "", "v: 1\n"], "", &[]);
+    check_spec(["v: 1\n", "", "v: 3\n"], "", &["RemovedUpstreamChangedLocally v upstream"]);
+    check_spec(["v: 1\n", "v: 1\n", ""], "", &[]);
+    check_spec(["v: 1\n", "", ""], "", &[]);
+    check_spec(["", "", "v: 1\n"], "v: 1\n", &[]);
+    // The type of a value counts, its spelling does not.
+    check_spec(["v: 1\n", "v: \"1\"\n", "v: 1\n"], "v: \"1\"\n", &[]);
+    check_spec(["v: 16\n", "v: 0x10\n", "v: 17\n"], "v: 17\n", &[]);
+}
+
+#[test]
+fn lists_without_keys_are_wholes() {
+    check_spec(["v: [a]\n", "v: [a, b]\n", "v: [a]\n"], "v: [a, b]\n", &[]);
+    check_spec(["v: [a]\n", "v: [a, b]\n", "v: [c]\n"], "v: [a, b]\n", &["BothChanged v upstream"]);
+    check_spec(["v: [a]\n", "v: [a]\n", ""], "", &[]);
+    check_spec(["v: [a]\n", "", "v: [c]\n"], "", &["RemovedUpstreamChangedLocally v upstream"]);
+}
+
+#[test]
+fn null_is_a_value() {
+    check_spec(["v: null\n", "v: null\n", "v: null\n"], "v: null\n", &[]);
+    check_spec(["w: 1\n", "w: 2\n", "w: 1\nv: null\n"], "w: 2\nv: null\n", &[]);
+    check_spec(["w: 1\n", "w: 1\nv: null\n", "w: 1\n"], "w: 1\nv: null\n", &[]);
+    check_spec(["v: 1\n", "v: 1\n", "v: null\n"], "v: null\n", &[]);
+    check_spec(["v: 1\n", "v: null\n", "v: 1\n"], "v: null\n", &[]);
+    check_spec(["v: 1\n", "v: null\n", "v: 5\n"], "v: null\n", &["BothChanged v upstream"]);
+    check_spec(["v: null\n", "v: 3\n", "v: null\n"], "v: 3\n", &[]);
+    check_spec(["v: null\n", "v: null\n", "v: 7\n"], "v: 7\n", &[]);
+    check_spec(["v: {a: 1}\n", "v: {a: 2}\n", "v: null\n"], "v: {a: 2}\n", &["KindsDiffer v upstream"]);
+}
+
+#[test]
+fn mappings() {
+    check_spec(["v:\n  a: 1\n", "", "v:\n  a: 1\n"], "", &[]);
+    check_spec(
+        ["v:\n  a: 1\n", "", "v:\n  a: 2\n  c: 3\n"],
+        "v:\n  c: 3\n",
+        &["RemovedUpstreamChangedLocally v.a upstream"],
+    );
+    check_spec(["v:\n  a: 1\n", "", "v:\n  a: 1\n  c: 3\n"], "v:\n  c: 3\n", &[]);
+    check_spec(["v:\n  a: 1\n", "v: {}\n", "v:\n  a: 1\n"], "v: {}\n", &[]);
+    check_spec(["v:\n  a: 1\n", "v:\n  a: 1\n", ""], "", &[]);
+    check_spec(
+        ["v:\n  a: 1\n  b: 1\n", "v:\n  a: 2\n  b: 1\n", ""],
+        "v:\n  a: 2\n  b: 1\n",
+        &["RemovedLocallyChangedUpstream v upstream"],
+    );
+    check_spec(
+        ["", "v:\n  z: 1\n  a: 2\n", "v:\n  a: 3\n  l: 4\n"],
+        "v:\n  z: 1\n  a: 2\n  l: 4\n",
+        &["AddedOnBoth v.a upstream"],
+    );
+    check_spec(["v: {}\n", "v: {}\n", "v: {}\n"], "v: {}\n", &[]);
+    // What is new keeps upstream's order and style.
+    check_spec(["b: 1\n", "b: 1\nv: {z: 1, a: 2}\n", "b: 2\n"], "b: 2\nv: {z: 1, a: 2}\n", &[]);
+}
+
+#[test]
+fn kinds_that_differ_are_a_conflict() {
+    check_spec(["v: 1\n", "v: {a: 1}\n", "v: [1]\n"], "v: {a: 1}\n", &["KindsDiffer v upstream"]);
+    check_spec(["v: 1\n", "v: {a: 1}\n", "v: 1\n"], "v: {a: 1}\n", &[]);
+}
+
+#[test]
+fn comments_and_quoting() {
+    check_spec(["v: 1\n", "v: 1 # why\n", "v: 1\n"], "v: 1 # why\n", &[]);
+    check_spec(["v: 1 # a\n", "v: 1 # b\n", "v: 1 # c\n"], "v: 1 # c\n", &[]);
+    check_spec(["v: 1\n", "# why\nv: 1\n", "v: 2\n"], "# why\nv: 2\n", &[]);
+    check_spec(["v: 1 # a\n", "v: 1\n", "v: 1 # a\n"], "v: 1\n", &[]);
+    check_spec(["v: 1\n", "v: 2\n", "v: 1 # note\n"], "v: 2 # note\n", &[]);
+    check_spec(["v: a\n", "v: \"a\"\n", "v: a\n"], "v: \"a\"\n", &[]);
+    check_spec(["v: \"a\"\n", "v: a\n", "v: \"a\"\n"], "v: a\n", &[]);
+    check_spec(["v: a\n", "v: \"b\"\n", "v: a\n"], "v: \"b\"\n", &[]);
+    check_spec(["w: 1\n", "w: 1\n# new\nv: 2 # line\n", "w: 2\n"], "w: 2\n# new\nv: 2 # line\n", &[]);
+}
+
+#[test]
+fn policies() {
+    let sides = ["v: 1\nw: 1\n", "v: 2\n", "v: 3\nw: 4\n"].map(custom);
+    let sides = [sides[0].as_str(), &sides[1], &sides[2]];
+    let merged = one("a.yaml", sides, &policy(Policy::LocalWins));
+    assert_eq!(text(&merged.package, "a.yaml"), sides[2]);
+    let expected = ["BothChanged v local", "RemovedUpstreamChangedLocally w local"];
+    assert_eq!(lines(&merged.conflicts), expected);
+}

@@ -1,0 +1,84 @@
+//! Files that are no resources.
+
+use lanai_krm::Package;
+use lanai_krm::package::{File, Mode};
+use lanai_merge::{Options, Policy, three_way};
+use lanai_types::Limits;
+
+use crate::support::{lines, one, policy, text};
+
+const BASE: &str = "a\nb\nc\nd\ne\n";
+
+#[track_caller]
+fn check(sides: [&str; 3], expected: &str, conflicts: &[&str]) {
+    let merged = one("README.md", sides, &Options::default());
+    assert_eq!(text(&merged.package, "README.md"), expected);
+    assert_eq!(lines(&merged.conflicts), conflicts);
+}
+
+#[test]
+fn text_by_lines() {
+    check([BASE, "A\nb\nc\nd\ne\n", "a\nb\nc\nd\nE\n"], "A\nb\nc\nd\nE\n", &[]);
+    check([BASE, "a\nb\nc\nd\ne\nf\n", "0\na\nb\nc\nd\ne\n"], "0\na\nb\nc\nd\ne\nf\n", &[]);
+    check([BASE, "a\nx\nc\nd\ne\n", "a\nx\nc\nd\ne\n"], "a\nx\nc\nd\ne\n", &[]);
+    check([BASE, "a\ne\n", "a\nb\nc\nd\ne\nf\n"], "a\ne\nf\n", &[]);
+    check([BASE, "a\nU\nc\nd\ne\n", "a\nL\nc\nd\ne\n"], "a\nU\nc\nd\ne\n", &["FileChanged . upstream"]);
+    check(["", "u\n", "l\n"], "u\n", &["AddedOnBoth . upstream"]);
+}
+
+#[test]
+fn removed_files() {
+    check([BASE, "", BASE], "", &[]);
+    check([BASE, "", "l\n"], "l\n", &["RemovedUpstreamChangedLocally . local"]);
+    check([BASE, BASE, ""], "", &[]);
+    check([BASE, "u\n", ""], "", &["RemovedLocallyChangedUpstream . local"]);
+    check(["", "u\n", ""], "u\n", &[]);
+    check(["", "", "l\n"], "l\n", &[]);
+}
+
+#[test]
+fn templates_that_are_no_yaml_merge_as_text() {
+    let base = "{{ if .x }}\na: 1\n{{ end }}\nb: 1\nc: 1\n";
+    let sides = [base, &base.replace("a: 1", "a: 2"), &base.replace("c: 1", "c: 3")];
+    let merged = one("t.yaml", sides, &Options::default());
+    assert_eq!(text(&merged.package, "t.yaml"), "{{ if .x }}\na: 2\n{{ end }}\nb: 1\nc: 3\n");
+}
+
+#[test]
+fn values_files_merge_by_fields() {
+    let merged = one("values.yaml", ["a: 1\nb: 1\n", "a: 2\nb: 1\n", "a: 1\nb: 3\n"], &Options::default());
+    assert_eq!(text(&merged.package, "values.yaml"), "a: 2\nb: 3\n");
+    let merged = one("values.yaml", ["- a\n", "- b\n", "- c\n"], &Options::default());
+    assert_eq!(lines(&merged.conflicts), ["BothChanged . upstream"]);
+    assert_eq!(merged.conflicts[0].id.as_str(), "values.yaml");
+}
+
+fn single(content: &[u8], mode: Mode) -> Package {
+    Package::from_entries([("f", File::new(content, mode))], Limits::default()).unwrap()
+}
+
+#[test]
+fn binaries_and_links_are_wholes() {
+    let path = "f".parse().unwrap();
+    let sides = [b"\0a", b"\0b", b"\0c"].map(|bytes| single(bytes, Mode::Regular));
+    for (who, expected) in [(Policy::UpstreamWins, b"\0b"), (Policy::LocalWins, b"\0c")] {
+        let merged = three_way(&sides[0], &sides[1], &sides[2], &policy(who)).unwrap();
+        assert_eq!(merged.package.get(&path).unwrap().content(), expected);
+        assert_eq!(merged.conflicts.len(), 1);
+        assert_eq!(merged.conflicts[0].local, None);
+    }
+    let sides = ["x", "y", "x"].map(|target| single(target.as_bytes(), Mode::Symlink));
+    let merged = three_way(&sides[0], &sides[1], &sides[2], &Options::default()).unwrap();
+    assert_eq!(merged.package, sides[1]);
+    assert_eq!(merged.conflicts, []);
+}
+
+#[test]
+fn modes_merge_beside_the_text() {
+    let original = single(b"a\nb\nc\n", Mode::Regular);
+    let upstream = single(b"a\nb\nc\n", Mode::Executable);
+    let local = single(b"a\nb\nx\n", Mode::Regular);
+    let merged = three_way(&original, &upstream, &local, &Options::default()).unwrap();
+    assert_eq!(merged.package, single(b"a\nb\nx\n", Mode::Executable));
+    assert_eq!(merged.conflicts, []);
+}

@@ -1,0 +1,90 @@
+//! The Kptfile.
+
+use lanai_merge::Options;
+
+use crate::support::{lines, one, text};
+
+fn kptfile(name: &str, rest: &str) -> String {
+    format!("apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: {name}\n{rest}")
+}
+
+#[track_caller]
+fn check(sides: [&str; 3], expected: &str, conflicts: &[&str]) {
+    let [original, upstream, local] = sides;
+    let (original, upstream) = (kptfile("up", original), kptfile("upper", upstream));
+    let merged = one("Kptfile", [&original, &upstream, &kptfile("mine", local)], &Options::default());
+    assert_eq!(text(&merged.package, "Kptfile"), kptfile("mine", expected));
+    assert_eq!(lines(&merged.conflicts), conflicts);
+}
+
+#[test]
+fn name_and_upstream_are_local() {
+    let mine = "upstream:\n  type: git\nupstreamLock:\n  type: git\ninfo:\n  description: a\n";
+    let merged = "upstream:\n  type: git\nupstreamLock:\n  type: git\ninfo:\n  description: b\n";
+    let theirs = "upstream:\n  type: other\ninfo:\n  description: b\n";
+    check(["info:\n  description: a\n", theirs, mine], merged, &[]);
+}
+
+#[test]
+fn an_untouched_kptfile_keeps_its_name_too() {
+    let original = kptfile("up", "upstream:\n  type: git\n");
+    let upstream = kptfile("upper", "upstream:\n  type: other\ninfo:\n  description: b\n");
+    for path in ["Kptfile", "sub/Kptfile"] {
+        let merged = one(path, [&original, &upstream, &original], &Options::default());
+        let expected = kptfile("up", "upstream:\n  type: git\ninfo:\n  description: b\n");
+        assert_eq!(text(&merged.package, path), expected);
+    }
+}
+
+#[test]
+fn functions_by_name() {
+    let of = |items: &str| format!("pipeline:\n  mutators:\n{items}");
+    let original = of("  - name: a\n    image: x:v1\n");
+    let upstream = of("  - name: a\n    image: x:v2\n  - name: b\n    image: x:v1\n");
+    let local = of("  - name: mine\n    image: y\n  - name: a\n    image: x:v1\n    configPath: c.yaml\n");
+    let merged = "  - name: mine\n    image: y\n  - name: a\n    image: x:v2\n    configPath: c.yaml\n";
+    check([&original, &upstream, &local], &of(&format!("{merged}  - name: b\n    image: x:v1\n")), &[]);
+}
+
+#[test]
+fn functions_without_names_by_image() {
+    let of = |items: &str| format!("pipeline:\n  validators:\n{items}");
+    let original = of("  - image: host:5000/x:v1\n");
+    let upstream = of("  - image: host:5000/x:v2\n");
+    let local = of("  - image: mine:v1\n  - image: host:5000/x:v1\n    configPath: c.yaml\n");
+    let merged = of("  - image: mine:v1\n  - image: host:5000/x:v2\n    configPath: c.yaml\n");
+    check([&original, &upstream, &local], &merged, &[]);
+    // Removed upstream, edited here: it goes as a whole, and nothing without an image is left.
+    let (local, removed) =
+        (of("  - image: host:5000/x:v1\n    configPath: c.yaml\n  - image: y\n"), of("  - image: z\n"));
+    let conflict = "RemovedUpstreamChangedLocally pipeline.validators[image=host:5000/x] upstream";
+    check([&original, &removed, &local], &of("  - image: y\n  - image: z\n"), &[conflict]);
+}
+
+#[test]
+fn functions_with_some_names_missing() {
+    let of = |items: &str| format!("pipeline:\n  mutators:\n{items}");
+    let original = of("  - name: a\n    image: x:v1\n  - image: y:v1\n");
+    let upstream = of("  - name: a\n    image: x:v2\n  - image: y:v2\n");
+    let local = of("  - name: a\n    image: x:v1\n  - image: y:v1\n    configPath: c.yaml\n");
+    let merged = of("  - name: a\n    image: x:v2\n  - image: y:v2\n    configPath: c.yaml\n");
+    check([&original, &upstream, &local], &merged, &[]);
+}
+
+#[test]
+fn repeated_images_make_the_list_a_whole() {
+    let of = |items: &str| format!("pipeline:\n  mutators:\n{items}");
+    let original = of("  - image: x\n  - image: x\n");
+    let upstream = of("  - image: x\n  - image: z\n");
+    let local = of("  - image: x\n  - image: x\n  - image: y\n");
+    check([&original, &upstream, &local], &upstream, &["BothChanged pipeline.mutators upstream"]);
+}
+
+#[test]
+fn conditions_by_type() {
+    let of = |items: &str| format!("status:\n  conditions:\n{items}");
+    let rendered = "  - type: Rendered\n    status: \"True\"\n";
+    let ready = "  - type: Ready\n    status: \"False\"\n";
+    let local = of(rendered);
+    check(["", &of(ready), &local], &of(&format!("{rendered}{ready}")), &[]);
+}

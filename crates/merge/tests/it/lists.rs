@@ -1,0 +1,162 @@
+//! Lists with keys.
+
+use lanai_merge::Options;
+
+use crate::support::{check, check_spec, lines, one, package, text};
+
+fn service(ports: &str) -> String {
+    format!("apiVersion: v1\nkind: Service\nmetadata:\n  name: a\nspec:\n  ports:\n{ports}")
+}
+
+#[track_caller]
+fn check_ports(sides: [&str; 3], expected: &str, conflicts: &[&str]) {
+    check(&sides.map(service), &service(expected), conflicts);
+}
+
+const HTTP: &str = "  - port: 80\n    targetPort: 1\n";
+
+#[test]
+fn items_by_key() {
+    let changed = "  - port: 80\n    targetPort: 2\n";
+    let mine = "  - port: 80\n    targetPort: 1\n    name: http\n";
+    check_ports([HTTP, changed, mine], "  - port: 80\n    targetPort: 2\n    name: http\n", &[]);
+    // A key changes: the old item goes, a new one comes.
+    check_ports(
+        [HTTP, "  - port: 8080\n    targetPort: 1\n", HTTP],
+        "  - port: 8080\n    targetPort: 1\n",
+        &[],
+    );
+    // Local ones stay in their order, new ones come last.
+    let own = "  - port: 1\n  - port: 80\n    targetPort: 1\n";
+    let more = "  - port: 7\n  - port: 80\n    targetPort: 1\n";
+    check_ports([HTTP, more, own], "  - port: 1\n  - port: 80\n    targetPort: 1\n  - port: 7\n", &[]);
+}
+
+#[test]
+fn new_items_bring_their_comments() {
+    let mine = "  - port: 80\n    targetPort: 5\n";
+    let theirs = format!("{HTTP}  # for the probe\n  - port: 81 # plain\n");
+    check_ports([HTTP, &theirs, mine], &theirs.replace("targetPort: 1", "targetPort: 5"), &[]);
+}
+
+#[test]
+fn removed_items() {
+    let two = "  - port: 80\n    targetPort: 1\n  - port: 81\n";
+    let edited = "  - port: 80\n    targetPort: 3\n  - port: 81\n";
+    check_ports([two, "  - port: 81\n", two], "  - port: 81\n", &[]);
+    let conflict = "RemovedUpstreamChangedLocally spec.ports[port=80] upstream";
+    check_ports([two, "  - port: 81\n", edited], "  - port: 81\n", &[conflict]);
+    // Removed locally: it stays away, unless upstream changed it; then it comes back whole.
+    check_ports([two, &format!("{two}  - port: 9\n"), "  - port: 81\n"], "  - port: 81\n  - port: 9\n", &[]);
+    let conflict = "RemovedLocallyChangedUpstream spec.ports[port=80] upstream";
+    let back = "  - port: 81\n  - port: 80\n    targetPort: 3\n";
+    check_ports([two, edited, "  - port: 81\n"], back, &[conflict]);
+}
+
+#[test]
+fn removed_lists() {
+    let bare = "apiVersion: v1\nkind: Service\nmetadata:\n  name: a\nspec:\n  type: x\n";
+    let with = |target: u8| format!("{bare}  ports:\n  - port: 80\n    targetPort: {target}\n");
+    // Gone here: it stays away while upstream leaves it alone.
+    check(&[with(1), with(1).replace(": x", ": y"), bare.into()], &bare.replace(": x", ": y"), &[]);
+    let conflict = "RemovedLocallyChangedUpstream spec.ports upstream";
+    check(&[with(1), with(2), bare.into()], &with(2), &[conflict]);
+    let conflict = "RemovedUpstreamChangedLocally spec.ports upstream";
+    check(&[with(1), bare.into(), with(2)], bare, &[conflict]);
+}
+
+#[test]
+fn a_protocol_that_is_left_out_is_tcp() {
+    let named = "  - port: 80\n    targetPort: 1\n    protocol: TCP\n";
+    let changed = "  - port: 80\n    targetPort: 2\n";
+    check_ports([HTTP, changed, named], "  - port: 80\n    targetPort: 2\n    protocol: TCP\n", &[]);
+    let udp = "  - port: 80\n    targetPort: 1\n  - port: 80\n    protocol: UDP\n";
+    check_ports([HTTP, udp, HTTP], udp, &[]);
+}
+
+#[test]
+fn the_order_follows_upstream_where_local_left_it_alone() {
+    let two = "  - port: 1\n  - port: 2\n";
+    check_ports([two, "  - port: 2\n  - port: 1\n", two], "  - port: 2\n  - port: 1\n", &[]);
+}
+
+#[test]
+fn lists_without_their_keys_are_wholes() {
+    let keyless = "  - targetPort: 1\n";
+    let changed = "  - targetPort: 2\n";
+    check_ports([keyless, changed, keyless], changed, &[]);
+    check_ports([keyless, changed, "  - targetPort: 3\n"], changed, &["BothChanged spec.ports upstream"]);
+}
+
+#[test]
+fn sets() {
+    let meta =
+        |list: &str| format!("apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  finalizers: [{list}]\n");
+    check(&[meta("f1, f2"), meta("f1, fu"), meta("fl, f1, f2")], &meta("fl, f1, fu"), &[]);
+}
+
+#[test]
+fn lists_of_kinds_that_nobody_knows_are_wholes() {
+    let item = |value: u8| format!("v:\n- name: x\n  n: {value}\n");
+    let (one, two, three) = (item(1), item(2), item(3));
+    check_spec([&one, &two, &three], &two, &["BothChanged v upstream"]);
+}
+
+const DEFINITION: &str = "
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: things.example.com
+spec:
+  group: example.com
+  names:
+    kind: Thing
+  versions:
+  - name: v1
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          v:
+            type: array
+            x-kubernetes-list-type: map
+            x-kubernetes-list-map-keys: [name]
+            items:
+              type: object
+              properties:
+                n:
+                  type: array
+                  x-kubernetes-list-type: set
+";
+
+#[test]
+fn definitions_in_the_package_bring_keys() {
+    let thing =
+        |spec: &str| format!("apiVersion: example.com/v1\nkind: Thing\nmetadata:\n  name: a\nv:\n{spec}");
+    let side = |spec: &str| package(&[("a.yaml", &thing(spec)), ("crd.yaml", DEFINITION)]);
+    let original = side("- name: x\n  n: [1]\n");
+    let upstream = side("- name: x\n  n: [1, 2]\n- name: y\n");
+    let local = side("- name: l\n- name: x\n  n: [0, 1]\n");
+    let merged = lanai_merge::three_way(&original, &upstream, &local, &Options::default()).unwrap();
+    let expected = thing("- name: l\n- name: x\n  n: [0, 1, 2]\n- name: y\n");
+    assert_eq!(text(&merged.package, "a.yaml"), expected);
+    assert_eq!(lines(&merged.conflicts), Vec::<String>::new());
+}
+
+#[test]
+fn the_table_knows_pods() {
+    let pod = |env: &str| {
+        let head =
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: a\nspec:\n  template:\n    spec:\n";
+        format!("{head}      containers:\n      - name: app\n        env:\n{env}")
+    };
+    let (a, b, c) = ("        - name: A\n          value: a\n", "        - name: B\n", "        - name: C\n");
+    let sides = [pod(a), pod(&format!("{a}{b}")), pod(&format!("{a}{c}"))];
+    check(&sides, &pod(&format!("{a}{c}{b}")), &[]);
+    let toleration = |list: &str| {
+        format!("apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\nspec:\n  tolerations: [{list}]\n")
+    };
+    let sides = [toleration("{key: a}"), toleration("{key: b}"), toleration("{key: c}")];
+    let merged = one("a.yaml", [&sides[0], &sides[1], &sides[2]], &Options::default());
+    assert_eq!(lines(&merged.conflicts), ["BothChanged spec.tolerations upstream"]);
+}

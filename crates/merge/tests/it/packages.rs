@@ -1,0 +1,137 @@
+//! Resources across files, and packages in packages.
+
+use lanai_merge::{Error, Options, Subject, three_way};
+
+use crate::support::{custom, lines, one, package, text};
+
+fn map(name: &str, value: &str) -> String {
+    format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  v: {value}\n")
+}
+
+#[track_caller]
+fn check(sides: [&[(&str, &str)]; 3], expected: &[(&str, &str)], conflicts: &[&str]) {
+    let [original, upstream, local] = sides.map(package);
+    let merged = three_way(&original, &upstream, &local, &Options::default()).unwrap();
+    assert_eq!(merged.package, package(expected));
+    assert_eq!(lines(&merged.conflicts), conflicts);
+}
+
+#[test]
+fn resources_come_and_go() {
+    let (a, b, c) = (map("a", "1"), map("b", "1"), map("c", "1"));
+    let (edited, own) = (map("b", "2"), map("own", "1"));
+    let all = format!("{a}---\n{b}---\n{c}");
+    // Upstream removed a; local changed b.
+    let mine = format!("{a}---\n{edited}---\n{c}---\n{own}");
+    let merged = format!("{edited}---\n{c}---\n{own}");
+    check(
+        [&[("f.yaml", &all)], &[("f.yaml", &format!("{b}---\n{c}"))], &[("f.yaml", &mine)]],
+        &[("f.yaml", &merged)],
+        &[],
+    );
+    // Upstream removed b, which local changed; and added one.
+    let theirs = format!("{a}---\n{c}---\n{}", map("n", "1"));
+    let merged = format!("{mine}---\n{}", map("n", "1"));
+    let conflict = "RemovedUpstreamChangedLocally . local";
+    check(
+        [&[("f.yaml", &all)], &[("f.yaml", &theirs)], &[("f.yaml", &mine)]],
+        &[("f.yaml", &merged)],
+        &[conflict],
+    );
+    // Local removed b, which upstream changed.
+    let theirs = format!("{a}---\n{edited}---\n{c}");
+    let mine = format!("{a}---\n{c}");
+    let conflict = "RemovedLocallyChangedUpstream . local";
+    check(
+        [&[("f.yaml", &all)], &[("f.yaml", &theirs)], &[("f.yaml", &mine)]],
+        &[("f.yaml", &mine)],
+        &[conflict],
+    );
+}
+
+#[test]
+fn a_comment_keeps_what_upstream_removed() {
+    let noted = map("a", "1 # mine");
+    let conflict = "RemovedUpstreamChangedLocally . local";
+    check([&[("f.yaml", &map("a", "1"))], &[], &[("f.yaml", &noted)]], &[("f.yaml", &noted)], &[conflict]);
+}
+
+#[test]
+fn a_renamed_resource_is_followed() {
+    let renamed = "apiVersion: v1\nkind: ConfigMap\nmetadata: # kpt-merge: /a\n  name: mine\n  namespace: n\ndata:\n  v: 1\n";
+    let merged = one("f.yaml", [&map("a", "1"), &map("a", "2"), renamed], &Options::default());
+    assert_eq!(text(&merged.package, "f.yaml"), renamed.replace("v: 1", "v: 2"));
+}
+
+#[test]
+fn another_version_is_the_same_resource() {
+    let of =
+        |version: &str, v: u8| format!("apiVersion: g/{version}\nkind: K\nmetadata:\n  name: a\nv: {v}\n");
+    let merged = one("f.yaml", [&of("v1", 1), &of("v2", 1), &of("v1", 2)], &Options::default());
+    assert_eq!(text(&merged.package, "f.yaml"), of("v2", 2));
+}
+
+#[test]
+fn moved_resources() {
+    let (one, two) = (map("a", "1"), map("a", "2"));
+    let noted = format!("{one}  own: 1\n");
+    // Moved here: it stays, and gets upstream's change.
+    check([&[("f.yaml", &one)], &[("f.yaml", &two)], &[("g.yaml", &one)]], &[("g.yaml", &two)], &[]);
+    // Moved upstream: it follows, with what is local's.
+    check(
+        [&[("f.yaml", &one)], &[("g.yaml", &two)], &[("f.yaml", &noted)]],
+        &[("g.yaml", &format!("{two}  own: 1\n"))],
+        &[],
+    );
+    check([&[("f.yaml", &one)], &[("g.yaml", &one)], &[("f.yaml", &one)]], &[("g.yaml", &one)], &[]);
+    // The same identity in two files is two resources, as of a patch and its target.
+    let both: &[(&str, &str)] = &[("f.yaml", &one), ("patch.yaml", &noted)];
+    check(
+        [both, &[("f.yaml", &two), ("patch.yaml", &noted)], both],
+        &[("f.yaml", &two), ("patch.yaml", &noted)],
+        &[],
+    );
+}
+
+#[test]
+fn duplicates_are_named() {
+    let twice = format!("{}---\n{}", map("a", "1"), map("a", "2"));
+    let (original, local) = (package(&[("f.yaml", &map("a", "1"))]), package(&[("f.yaml", &twice)]));
+    let error = three_way(&original, &original, &local, &Options::default()).unwrap_err();
+    assert!(matches!(error, Error::Duplicate { first_line: 1, second_line: 8, .. }), "{error:?}");
+    assert_eq!(error.to_string(), "local has ConfigMap/a twice in file \"f.yaml\": on line 1 and on line 8");
+}
+
+const SUB: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: sub\n";
+
+#[test]
+fn subpackages() {
+    let (one, two) = (map("a", "1"), map("a", "2"));
+    let sub: &[(&str, &str)] = &[("s/Kptfile", SUB), ("s/f.yaml", &one)];
+    let edited: &[(&str, &str)] = &[("s/Kptfile", SUB), ("s/f.yaml", &two)];
+    let more: &[(&str, &str)] = &[("s/Kptfile", SUB), ("s/f.yaml", &one), ("s/n.yaml", &two)];
+    check([&[], sub, &[]], sub, &[]);
+    check([&[], &[], sub], sub, &[]);
+    check([sub, sub, &[]], &[], &[]);
+    check([sub, &[], sub], &[], &[]);
+    check([sub, edited, sub], edited, &[]);
+    // A package that is gone here does not come back in pieces.
+    check([sub, more, &[]], &[], &["RemovedLocallyChangedUpstream . local"]);
+    // One that is changed here stays whole.
+    check([sub, &[], edited], edited, &["RemovedUpstreamChangedLocally . local"]);
+    check([&[], sub, edited], sub, &["AddedOnBoth data.v upstream"]);
+}
+
+#[test]
+fn conflicts_say_what_they_are_about() {
+    let sides = ["v: 1\n", "v: {z: 1}\n", "v: [3]\n"].map(custom);
+    let merged = one("d/a.yaml", [&sides[0], &sides[1], &sides[2]], &Options::default());
+    let conflict = &merged.conflicts[0];
+    assert_eq!(conflict.path.as_str(), "d/a.yaml");
+    assert_eq!(conflict.id.as_str(), "d/a.yaml:example.com/Thing/a#v");
+    let Subject::Resource(id) = &conflict.subject else { panic!("{conflict:?}") };
+    assert_eq!(id.to_string(), "example.com/v1 Thing a");
+    assert_eq!(conflict.original.as_deref(), Some("1"));
+    assert_eq!(conflict.upstream.as_deref(), Some("{z: 1}"));
+    assert_eq!(conflict.local.as_deref(), Some("[3]"));
+}

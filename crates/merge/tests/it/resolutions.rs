@@ -1,0 +1,103 @@
+//! Conflicts that are handed back with a decision.
+
+use lanai_krm::Package;
+use lanai_merge::{ConflictId, Decider, Merged, Options, Policy, Resolution, Take, three_way};
+
+use crate::support::{custom, package, text};
+
+fn resolve(take: &Take, sides: [&Package; 3]) -> Merged {
+    let [original, upstream, local] = sides;
+    let found = three_way(original, upstream, local, &Options::default()).unwrap().conflicts;
+    let resolutions =
+        found.iter().map(|one| Resolution { conflict: one.id.clone(), take: take.clone() }).collect();
+    let options = Options { policy: Policy::Fail, resolutions, ..Options::default() };
+    let merged = three_way(original, upstream, local, &options).unwrap();
+    assert!(merged.conflicts.iter().all(|one| one.decided_by == Decider::Resolution));
+    let again = three_way(original, upstream, &merged.package, &options).unwrap();
+    assert_eq!(again.package, merged.package, "{take:?}");
+    merged
+}
+
+#[track_caller]
+fn check(sides: [&str; 3], expected: [&str; 4]) {
+    let [original, upstream, local] = sides.map(|spec| package(&[("a.yaml", &custom(spec))]));
+    let takes = [Take::Upstream, Take::Local, Take::Original, Take::Value("9".into())];
+    for (take, expected) in takes.iter().zip(expected) {
+        let merged = resolve(take, [&original, &upstream, &local]);
+        assert_eq!(text(&merged.package, "a.yaml"), custom(expected), "{take:?}");
+    }
+}
+
+#[test]
+fn each_take_gives_its_value() {
+    check(["v: 1\n", "v: 2\n", "v: 3\n"], ["v: 2\n", "v: 3\n", "v: 1\n", "v: 9\n"]);
+    check(
+        ["w: 0\nv: 1\n", "w: 0\n", "w: 0\nv: 3\n"],
+        ["w: 0\n", "w: 0\nv: 3\n", "w: 0\nv: 1\n", "w: 0\nv: 9\n"],
+    );
+    check(
+        ["w: 0\nv: 1\n", "w: 0\nv: 2\n", "w: 0\n"],
+        ["w: 0\nv: 2\n", "w: 0\n", "w: 0\nv: 1\n", "w: 0\nv: 9\n"],
+    );
+    check(
+        ["w: 0\n", "w: 0\nv: 2\n", "w: 0\nv: 3\n"],
+        ["w: 0\nv: 2\n", "w: 0\nv: 3\n", "w: 0\n", "w: 0\nv: 9\n"],
+    );
+    check(["v: 1\n", "v: {a: 2}\n", "v: [3]\n"], ["v: {a: 2}\n", "v: [3]\n", "v: 1\n", "v: 9\n"]);
+}
+
+#[test]
+fn files_and_resources_too() {
+    let sides = ["a\n", "b\n", "c\n"].map(|text| package(&[("f", text)]));
+    for (take, expected) in [
+        (Take::Upstream, "b\n"),
+        (Take::Local, "c\n"),
+        (Take::Original, "a\n"),
+        (Take::Value("x".into()), "x"),
+    ] {
+        let merged = resolve(&take, [&sides[0], &sides[1], &sides[2]]);
+        assert_eq!(text(&merged.package, "f"), expected);
+    }
+    let sides = [custom("v: 1\n"), String::new(), custom("v: 3\n")];
+    let [original, upstream, local] = sides
+        .each_ref()
+        .map(|text| if text.is_empty() { package(&[]) } else { package(&[("a.yaml", text)]) });
+    for (take, expected) in [(Take::Upstream, ""), (Take::Local, &sides[2]), (Take::Original, &sides[0])] {
+        let merged = resolve(&take, [&original, &upstream, &local]);
+        assert_eq!(text(&merged.package, "a.yaml"), expected);
+    }
+}
+
+#[test]
+fn a_value_that_is_no_yaml_is_refused() {
+    let [original, upstream, local] =
+        ["v: 1\n", "v: 2\n", "v: 3\n"].map(|spec| package(&[("a.yaml", &custom(spec))]));
+    let conflict = ConflictId::new("a.yaml:example.com/Thing/a#v");
+    let resolutions = vec![Resolution { conflict, take: Take::Value("[".into()) }];
+    let options = Options { resolutions, ..Options::default() };
+    let error = three_way(&original, &upstream, &local, &options).unwrap_err().to_string();
+    assert!(
+        error.starts_with("the value for conflict \"a.yaml:example.com/Thing/a#v\" cannot be read"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_value_for_an_item_keeps_its_key() {
+    let service = |ports: &str| {
+        format!("apiVersion: v1\nkind: Service\nmetadata:\n  name: a\nspec:\n  ports:\n  - port: 1\n{ports}")
+    };
+    let [original, upstream, local] = ["  - port: 2\n", "", "  - port: 2\n    name: x\n"]
+        .map(|ports| package(&[("a.yaml", &service(ports))]));
+    let found = three_way(&original, &upstream, &local, &Options::default()).unwrap().conflicts;
+    assert_eq!(found[0].id.as_str(), "a.yaml:Service/a#spec.ports[port=\"2\",protocol=\"TCP\"]");
+    let merge = |value: &str| {
+        let resolutions = vec![Resolution { conflict: found[0].id.clone(), take: Take::Value(value.into()) }];
+        let options = Options { resolutions, ..Options::default() };
+        three_way(&original, &upstream, &local, &options)
+    };
+    let merged = merge("{port: 2, name: y}").unwrap();
+    assert_eq!(text(&merged.package, "a.yaml"), service("  - {port: 2, name: y}\n"));
+    let error = merge("{port: 3}").unwrap_err().to_string();
+    assert!(error.ends_with("does not have the key of the list item"), "{error}");
+}

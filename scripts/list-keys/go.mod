@@ -1,0 +1,3 @@
+module lanai.dev/list-keys
+
+go 1.24.0
