@@ -1,5 +1,7 @@
 //! Editing by path.
 
+use std::sync::Arc;
+
 use crate::content::{Content, CopyError};
 use crate::document::Document;
 use crate::edit::{CommentPlace, Error, NodeMut};
@@ -16,6 +18,10 @@ impl Document {
     /// [`Error::NotFound`] says how far the path leads; [`Error::Copy`]. The document is as it was before.
     pub fn set(&mut self, path: &Path, value: impl Into<Content>) -> Result<(), Error> {
         let value = value.into();
+        self.all_or_nothing(|document| document.set_content(path, value))
+    }
+
+    fn set_content(&mut self, path: &Path, value: Content) -> Result<(), Error> {
         let reached = reach(self.root(), path)?;
         let (there, missing) = path.segments().split_at(reached);
         let Some((first, rest)) = missing.split_first() else { return self.walk(there)?.set(value) };
@@ -32,6 +38,10 @@ impl Document {
     /// # Errors
     /// [`Error::NotFound`] when the path leads through something that is no collection.
     pub fn remove(&mut self, path: &Path) -> Result<bool, Error> {
+        self.all_or_nothing(|document| document.remove_entry(path))
+    }
+
+    fn remove_entry(&mut self, path: &Path) -> Result<bool, Error> {
         let Some((last, above)) = path.segments().split_last() else {
             let was_there = !self.is_empty();
             self.root_mut().set(Content::null())?;
@@ -74,6 +84,16 @@ impl Document {
             }
             _ => self.walk(path.segments())?.set_comment(CommentPlace::Line, text),
         }
+    }
+
+    /// Does an edit, and takes it back as a whole when it fails: aliases on the way may have been expanded by then.
+    fn all_or_nothing<T>(&mut self, edit: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
+        let before = self.tree.has_aliases.then(|| Arc::clone(&self.tree));
+        let result = edit(self);
+        if let (Err(_), Some(before)) = (&result, before) {
+            self.tree = before;
+        }
+        result
     }
 
     /// Goes down a path that exists.
