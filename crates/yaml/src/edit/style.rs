@@ -165,7 +165,7 @@ impl NodeMut<'_> {
             return Err(Error::NoSuchKey(key.into()));
         }
         check_text(text)?;
-        if self.read().style() == Style::Flow || self.is_inside_flow() {
+        if self.read().target().style() == Style::Flow || self.is_inside_flow() {
             return Err(Error::NoPlaceForComment("it is inside of a flow collection"));
         }
         self.expand()?;

@@ -59,13 +59,14 @@ impl Emitter<'_> {
         at
     }
 
-    /// The last scalar of the document that stands in the source.
+    /// The last scalar of the document that stands in the source. It may be a key, if the value behind it is left out.
     fn last_in_source(&self) -> NodeId {
+        let stands =
+            |id: &NodeId| self.tree.node(*id).state != State::New && !self.tree.node(*id).span.is_empty();
         let mut at = self.tree.root;
-        while let (Style::Block, Some(last)) = (
-            self.tree.node(at).style,
-            self.tree.children(at).filter(|child| self.tree.node(*child).state != State::New).last(),
-        ) {
+        while self.tree.node(at).style == Style::Block {
+            let last = self.tree.children(at).filter(stands).max_by_key(|id| self.tree.node(*id).span.end);
+            let Some(last) = last else { break };
             at = last;
         }
         at
