@@ -6,7 +6,7 @@ use crate::extent::Extents;
 use crate::scalar::Resolved;
 use crate::syntax;
 use crate::syntax::token::Span;
-use crate::tree::{Comments, Kind, NodeId, State, Style};
+use crate::tree::{Comments, Kind, NOWHERE, NodeId, State, Style};
 
 impl NodeMut<'_> {
     /// Asks for another style. A string takes it where its text allows, other scalars keep theirs; an empty collection or one that is new takes
@@ -136,6 +136,11 @@ impl NodeMut<'_> {
             return Err(Error::NoPlaceForComment("it is inside of a flow collection"));
         }
         let is_value = node.parent().is_some_and(|parent| parent.kind() == Kind::Mapping);
+        let raw = self.document.tree.node(self.id);
+        let no_colon = is_value && !raw.key && raw.mark == NOWHERE && raw.state < State::Edited;
+        if place == CommentPlace::Line && no_colon {
+            return Err(Error::NoPlaceForComment("it is the value of a key without a colon"));
+        }
         let has_no_line = node.style() == Style::Block && !node.is_empty() && !is_value;
         if place == CommentPlace::Line && has_no_line {
             return Err(Error::NoPlaceForComment(

@@ -10,8 +10,18 @@ impl Emitter<'_> {
     /// Splices for comments of a node that were set: line comments, and those that stand in the source already.
     pub(super) fn comments_in_place(&self, id: NodeId, splices: &mut Vec<Splice>) {
         for place in [CommentPlace::Head, CommentPlace::Foot] {
-            let set = self.set_comment(id, place).filter(|comment| !comment.span.is_empty());
-            splices.extend(set.map(|comment| self.comment_in_place(comment)));
+            let Some(comment) = self.set_comment(id, place).filter(|comment| !comment.span.is_empty()) else {
+                continue;
+            };
+            let mut splice = self.comment_in_place(comment);
+            let last = self.tree.node(id).next.get().filter(|_| self.tree.node(id).key).unwrap_or(id);
+            // Without the comment, blank lines behind it would become text of a scalar that keeps all of them.
+            let keeps = splice.text.is_empty() && self.ends_in_keeping_scalar(Entry { first: id, last });
+            while keeps && splice.span.end < self.tree.span.end && self.extents.is_blank_line(splice.span.end)
+            {
+                splice.span.end = self.extents.line_end(splice.span.end);
+            }
+            splices.push(splice);
         }
         let line = self.set_comment(id, CommentPlace::Line);
         splices.extend(line.and_then(|comment| self.line_comment(id, comment)));
