@@ -507,9 +507,9 @@ impl Edit {
                     .for_each(|(_, value)| comments_inside(value, text, &mut lost));
             }
             Edit::Remove(key) => {
-                let at = node.own_entry(key).and_then(|(found, _)| {
-                    node.entries().position(|(key, _)| key.source_range() == found.source_range())
-                });
+                let is_it =
+                    |name: NodeRef<'_>| name.target().kind() == Kind::Scalar && name.target().value() == *key;
+                let at = node.entries().position(|(name, _)| is_it(name));
                 comments_around(node, at, text, &mut lost);
             }
             Edit::RemoveItem(index) => comments_around(node, Some(*index), text, &mut lost),
