@@ -147,20 +147,22 @@ impl Emitter<'_> {
     fn edited_below(&self, id: NodeId, mark: u32, pieces: &Pieces, inline: &str, splices: &mut Vec<Splice>) {
         let place = self.tree.node(id).span;
         let line = self.extents.line_start(place.start);
-        let has_comment =
-            self.tree.comment(id, CommentPlace::Line).is_some_and(|line| line.span.start >= place.start);
+        // The comment of the value, or one on its last line that belongs to nobody.
+        let own =
+            self.tree.comment(id, CommentPlace::Line).filter(|comment| comment.span.start >= place.start);
+        let end = self.extents.end_of_lines(place.end);
+        let tail =
+            Span { start: place.end, end }.of(&self.document.source).trim_matches([' ', '\t', '\r', '\n']);
+        let comment = self.text_beside(own).or_else(|| tail.starts_with('#').then(|| tail.to_owned()));
         let mark_line = Span { start: mark, end: self.extents.line_end(mark) }.of(&self.document.source);
-        if self.has_own_head(id, mark) || has_comment && mark_line.contains('#') {
+        if self.has_own_head(id, mark) || comment.is_some() && mark_line.contains('#') {
             // The value has a comment above it, below its key, or each of the two lines has one: it stays there.
             let start = if pieces.inline.is_empty() { line } else { place.start };
             return self.replace_lines(id, Span { start, end: place.end }, pieces, splices);
         }
-        let comment =
-            self.tree.comment(id, CommentPlace::Line).filter(|comment| comment.span.start >= place.start);
-        let comment = self.text_beside(comment).map_or(String::new(), |text| format!(" {text}"));
+        let comment = comment.map_or(String::new(), |text| format!(" {text}"));
         splices.push(Splice::insert(self.behind_mark(id, mark), format!("{inline}{comment}")));
-        let lines = Span { start: line, end: self.extents.end_of_lines(place.end) };
-        splices.push(Splice::replace(lines, pieces.rest.clone()));
+        splices.push(Splice::replace(Span { start: line, end }, pieces.rest.clone()));
     }
 
     /// Whether only spaces stand between two places on one line: a collection may begin behind them, but not behind a tab.
