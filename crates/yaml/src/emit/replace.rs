@@ -24,7 +24,7 @@ impl Emitter<'_> {
                 (true, NOWHERE) if !node.key && self.tree.node(parent).kind == Kind::Mapping => {
                     format!(": {text}")
                 }
-                (true, mark) if mark != NOWHERE => format!(" {text}"),
+                (true, mark) if mark != NOWHERE || self.stands_behind_properties(id) => format!(" {text}"),
                 _ => text,
             };
             splices.push(Splice::replace(place, text));
@@ -163,6 +163,14 @@ impl Emitter<'_> {
         let comment = comment.map_or(String::new(), |text| format!(" {text}"));
         splices.push(Splice::insert(self.behind_mark(id, mark), format!("{inline}{comment}")));
         splices.push(Splice::replace(Span { start: line, end }, pieces.rest.clone()));
+    }
+
+    /// Whether properties that stay end where the node begins.
+    fn stands_behind_properties(&self, id: NodeId) -> bool {
+        let start = self.tree.node(id).span.start;
+        self.tree
+            .properties(id)
+            .is_some_and(|properties| !properties.span.is_empty() && properties.span.end == start)
     }
 
     /// Whether only spaces stand between two places on one line: a collection may begin behind them, but not behind a tab.

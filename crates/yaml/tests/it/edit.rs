@@ -279,6 +279,8 @@ fn tags_mean_the_same_elsewhere() {
     check("a: ! x\n", set(&["a"], 5), "a: 5\n");
     check("a: !<tag:yaml.org,2002:str> x\n", set(&["a"], 5), "a: 5\n");
     check("a: !mine x\n", set(&["a"], 5), "a: !mine 5\n");
+    check("[!mine , 1]\n", |root| root.reborrow().at_mut(0).unwrap().set("x").unwrap(), "[!mine x , 1]\n");
+    check("a: !mine\n", set(&["a"], "x"), "a: !mine x\n");
 }
 
 #[test]
