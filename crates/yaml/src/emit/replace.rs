@@ -20,10 +20,11 @@ impl Emitter<'_> {
                 (true, false) => layout.flow_value(id),
                 (false, _) => layout.key(id),
             };
+            let after_question_mark = self.document.source[..place.start as usize].ends_with('?');
+            let is_value = !node.key && self.tree.node(parent).kind == Kind::Mapping;
             let text = match (place.is_empty(), node.mark) {
-                (true, NOWHERE) if !node.key && self.tree.node(parent).kind == Kind::Mapping => {
-                    format!(": {text}")
-                }
+                (true, NOWHERE) if is_value && after_question_mark => format!(" : {text}"),
+                (true, NOWHERE) if is_value => format!(": {text}"),
                 (true, mark) if mark != NOWHERE || self.stands_behind_properties(id) => format!(" {text}"),
                 _ => text,
             };

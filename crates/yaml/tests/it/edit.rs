@@ -50,6 +50,7 @@ fn a_scalar_is_replaced_in_its_place() {
     check("{a: 1, b: 2}\n", set(&["a"], "x, y"), "{a: 'x, y', b: 2}\n");
     check("{a: , b: 2}\n", set(&["a"], 1), "{a: 1 , b: 2}\n");
     check("{a, b: 2}\n", set(&["a"], 1), "{a: 1, b: 2}\n");
+    check("{? , b: 2}\n", set(&[""], 1), "{? : 1 , b: 2}\n");
     check("a: 1\n", set(&["a"], 1), "a: 1\n");
     check("a: 1\n", set(&["a"], yaml("z # note")), "a: z # note\n");
     check("a: 1\n", set(&["b"], yaml("yes")), "a: 1\nb: \"yes\"\n");
