@@ -7,6 +7,7 @@ mod anchors;
 mod by_path;
 mod entries;
 mod marks;
+mod proof;
 mod style;
 mod value;
 
@@ -70,6 +71,9 @@ pub enum Error {
         /// How many entries there are.
         len: usize,
     },
+    /// The document is written in a way that leaves no place for the edit.
+    #[error("there is no way to write this here without disturbing what stands around it")]
+    Unwritable,
     /// The path leads nowhere.
     #[error("{0}")]
     NotFound(String),
@@ -133,7 +137,7 @@ impl<'a> NodeMut<'a> {
     pub fn get_mut(mut self, key: &str) -> Result<NodeMut<'a>, Error> {
         self.need(Kind::Mapping)?;
         if self.read().kind() == Kind::Alias && self.read().get(key).is_some() {
-            self.expand()?;
+            self.proved(Self::expand)?;
         }
         if let Some(id) = self.read().own_entry(key).map(|(_, value)| value.id) {
             return Ok(NodeMut { document: self.document, id });
@@ -141,7 +145,7 @@ impl<'a> NodeMut<'a> {
         // Not its own: a merge key brings it in.
         let Some(merged) = self.read().get(key) else { return Err(Error::NoSuchKey(key.into())) };
         let content = Content::detached(merged, None)?;
-        let id = self.insert_entry(key, &content, usize::MAX)?;
+        let id = self.proved(|node| node.insert_entry(key, &content, usize::MAX))?;
         self.tree().notes.push(Note::MergedValueCopied { key: key.into() });
         Ok(NodeMut { document: self.document, id })
     }
@@ -153,7 +157,7 @@ impl<'a> NodeMut<'a> {
     pub fn at_mut(mut self, index: usize) -> Result<NodeMut<'a>, Error> {
         self.need(Kind::Sequence)?;
         if self.read().kind() == Kind::Alias && self.read().at(index).is_some() {
-            self.expand()?;
+            self.proved(Self::expand)?;
         }
         match self.read().at(index).map(|item| item.id) {
             Some(id) => Ok(NodeMut { document: self.document, id }),

@@ -6,6 +6,7 @@ mod guard;
 mod order;
 mod replace;
 
+use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 
@@ -74,12 +75,22 @@ fn join_root(pieces: &Pieces) -> String {
     }
 }
 
-/// A range of the source, and what stands there instead. Line breaks in the text are `\n`.
+/// A range of the source, and what stands there instead.
 #[derive(Debug)]
 struct Splice {
     span: Span,
     text: String,
     rank: Rank,
+    breaks: Breaks,
+}
+
+/// The line breaks in the text of a splice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Breaks {
+    /// They are `\n`, to be written as the document has them.
+    New,
+    /// They are as they should be; some of them stood in the source.
+    Kept,
 }
 
 /// Which of several insertions at one place comes first.
@@ -99,7 +110,7 @@ enum Rank {
 
 impl Splice {
     fn replace(span: Span, text: impl Into<String>) -> Self {
-        Self { span, text: text.into(), rank: Rank::Inline }
+        Self { span, text: text.into(), rank: Rank::Inline, breaks: Breaks::New }
     }
 
     fn insert(at: u32, text: impl Into<String>) -> Self {
@@ -112,6 +123,10 @@ impl Splice {
 
     fn ranked(self, rank: Rank) -> Self {
         Self { rank, ..self }
+    }
+
+    fn with_kept_breaks(self) -> Self {
+        Self { breaks: Breaks::Kept, ..self }
     }
 }
 
@@ -154,7 +169,6 @@ impl Emitter<'_> {
         // Stable: what was found first at a place stays first; insertions come before replacements there, and what
         // belongs to the following text comes last of them.
         splices.sort_by_key(|splice| (splice.span.start, !splice.span.is_empty(), splice.rank));
-        let crlf = self.crlf;
         let mut out = String::with_capacity(span.range().len() + 64);
         let mut at = span.start;
         for splice in splices {
@@ -167,12 +181,11 @@ impl Emitter<'_> {
             }
             let begins_line = matches!(splice.rank, Rank::Lines | Rank::Head) && !splice.text.is_empty();
             if begins_line && !out.is_empty() && !out.ends_with(['\n', '\r']) {
-                out.push_str(if crlf { "\r\n" } else { "\n" });
+                out.push_str(self.line_break());
             }
-            if crlf && splice.text.contains('\n') {
-                out.push_str(&splice.text.replace("\r\n", "\n").replace('\n', "\r\n"));
-            } else {
-                out.push_str(&splice.text);
+            match splice.breaks {
+                Breaks::New => out.push_str(&self.broken(&splice.text)),
+                Breaks::Kept => out.push_str(&splice.text),
             }
             at = at.max(splice.span.end);
         }
@@ -180,6 +193,20 @@ impl Emitter<'_> {
             out.push_str(Span { start: at, end: span.end }.of(&self.document.source));
         }
         out
+    }
+
+    /// How lines end that are added.
+    fn line_break(&self) -> &'static str {
+        if self.crlf { "\r\n" } else { "\n" }
+    }
+
+    /// New text with the line breaks of the document.
+    fn broken<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.crlf && text.contains('\n') {
+            text.replace("\r\n", "\n").replace('\n', "\r\n").into()
+        } else {
+            text.into()
+        }
     }
 
     // ---- the walk

@@ -5,6 +5,7 @@
 
 mod attach;
 mod build;
+mod delicate;
 mod scan;
 pub(crate) mod token;
 
@@ -71,8 +72,9 @@ pub(crate) fn parse(source: &Arc<str>, limits: &YamlLimits) -> Result<Parsed, Er
             }
             let budget = build::Budget { nodes: limits.max_nodes - nodes, limits };
             let span = Span::new(start, end);
-            let tree = build::build(source, span, &scanner.tokens, &scanner.comments, &budget)
+            let mut tree = build::build(source, span, &scanner.tokens, &scanner.comments, &budget)
                 .map_err(|fail| fail.show(source))?;
+            tree.delicate = delicate::is_delicate(source, span, &scanner.tokens, &scanner.comments);
             nodes += tree.nodes.len();
             parsed.trees.push(tree);
             start = end;

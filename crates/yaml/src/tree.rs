@@ -263,6 +263,8 @@ pub(crate) struct Tree {
     pub notes: Vec<Note>,
     /// Aliases exist, so that look-ups must follow them.
     pub has_aliases: bool,
+    /// It uses more than the plain part of YAML, so that edits are proved.
+    pub delicate: bool,
 }
 
 impl Tree {
@@ -292,6 +294,7 @@ impl Tree {
             cuts: Vec::new(),
             notes: Vec::new(),
             has_aliases: false,
+            delicate: false,
         }
     }
 

@@ -7,6 +7,13 @@ use crate::content::Content;
 use crate::extent::Extents;
 use crate::tree::{Cut, Kind, Link, NodeId, State, Style};
 
+/// Where an item is added.
+#[derive(Clone, Copy)]
+enum Place {
+    Last,
+    Before(usize),
+}
+
 impl NodeMut<'_> {
     /// Sets the value of a key, which is added behind the last one when the mapping does not have it.
     ///
@@ -14,11 +21,13 @@ impl NodeMut<'_> {
     /// [`Error::WrongKind`] for what is no mapping (an absent value becomes one), [`Error::Copy`].
     pub fn insert(&mut self, key: &str, content: impl Into<Content>) -> Result<(), Error> {
         let content = content.into();
-        self.become_collection(Kind::Mapping)?;
-        match self.read().own_entry(key).map(|(_, value)| value.id) {
-            Some(id) => NodeMut { document: self.document, id }.set(content),
-            None => self.insert_entry(key, &content, usize::MAX).map(|_| ()),
-        }
+        self.proved(|mapping| {
+            mapping.become_collection(Kind::Mapping)?;
+            match mapping.read().own_entry(key).map(|(_, value)| value.id) {
+                Some(id) => NodeMut { document: mapping.document, id }.set_value(&content),
+                None => mapping.insert_entry(key, &content, usize::MAX).map(|_| ()),
+            }
+        })
     }
 
     /// Adds a pair before the one at `index`, or behind all when there are fewer.
@@ -26,11 +35,14 @@ impl NodeMut<'_> {
     /// # Errors
     /// [`Error::KeyExists`], [`Error::WrongKind`], [`Error::Copy`].
     pub fn insert_at(&mut self, index: usize, key: &str, content: impl Into<Content>) -> Result<(), Error> {
-        self.become_collection(Kind::Mapping)?;
-        if self.read().own_entry(key).is_some() {
-            return Err(Error::KeyExists(key.into()));
-        }
-        self.insert_entry(key, &content.into(), index).map(|_| ())
+        let content = content.into();
+        self.proved(|mapping| {
+            mapping.become_collection(Kind::Mapping)?;
+            if mapping.read().own_entry(key).is_some() {
+                return Err(Error::KeyExists(key.into()));
+            }
+            mapping.insert_entry(key, &content, index).map(|_| ())
+        })
     }
 
     pub(super) fn insert_entry(
@@ -71,12 +83,13 @@ impl NodeMut<'_> {
         if self.read().own_entry(key).is_none() {
             return Ok(false);
         }
-        self.expand()?;
-        let Some((key, value)) = self.read().own_entry(key).map(|(key, value)| (key.id, value.id)) else {
-            return Ok(false);
-        };
-        self.cut(key, value)?;
-        Ok(true)
+        self.proved(|mapping| {
+            mapping.expand()?;
+            let Some((key, value)) = mapping.read().own_entry(key) else { return Ok(false) };
+            let (key, value) = (key.id, value.id);
+            mapping.cut(key, value)?;
+            Ok(true)
+        })
     }
 
     /// Gives a key another name; its value, its place and its comments stay.
@@ -91,11 +104,13 @@ impl NodeMut<'_> {
         if self.read().own_entry(key).is_none() {
             return Err(Error::NoSuchKey(key.into()));
         }
-        self.expand()?;
-        let Some(id) = self.read().own_entry(key).map(|(key, _)| key.id) else {
-            return Err(Error::NoSuchKey(key.into()));
-        };
-        NodeMut { document: self.document, id }.set(Content::string(to))
+        self.proved(|mapping| {
+            mapping.expand()?;
+            let Some(id) = mapping.read().own_entry(key).map(|(key, _)| key.id) else {
+                return Err(Error::NoSuchKey(key.into()));
+            };
+            NodeMut { document: mapping.document, id }.set_value(&Content::string(to))
+        })
     }
 
     /// Adds an item behind the last one.
@@ -103,17 +118,11 @@ impl NodeMut<'_> {
     /// # Errors
     /// [`Error::WrongKind`] for what is no list (an absent value becomes one), [`Error::Copy`].
     pub fn push(&mut self, content: impl Into<Content>) -> Result<(), Error> {
-        self.become_collection(Kind::Sequence)?;
         let content = content.into();
-        let style = content.style_beside(self.read().items());
-        let id = self.id;
-        let item = self.graft_below(&content)?;
-        let tree = self.tree();
-        tree.node_mut(item).style = style;
-        let before = tree.node(id).last.get();
-        tree.link(id, before, item);
-        tree.reshape(id);
-        Ok(())
+        self.proved(|list| {
+            list.become_collection(Kind::Sequence)?;
+            list.add_item(Place::Last, &content)
+        })
     }
 
     /// Adds an item before the one at `index`; at the end when `index` is the length.
@@ -121,18 +130,27 @@ impl NodeMut<'_> {
     /// # Errors
     /// [`Error::OutOfRange`], [`Error::WrongKind`], [`Error::Copy`].
     pub fn insert_item(&mut self, index: usize, content: impl Into<Content>) -> Result<(), Error> {
-        self.become_collection(Kind::Sequence)?;
-        let len = self.read().len();
-        if index > len {
-            return Err(Error::OutOfRange { index, len });
-        }
         let content = content.into();
+        self.proved(|list| {
+            list.become_collection(Kind::Sequence)?;
+            let len = list.read().len();
+            if index > len {
+                return Err(Error::OutOfRange { index, len });
+            }
+            list.add_item(Place::Before(index), &content)
+        })
+    }
+
+    fn add_item(&mut self, place: Place, content: &Content) -> Result<(), Error> {
         let style = content.style_beside(self.read().items());
         let id = self.id;
-        let item = self.graft_below(&content)?;
+        let item = self.graft_below(content)?;
         let tree = self.tree();
         tree.node_mut(item).style = style;
-        let before = index.checked_sub(1).and_then(|before| tree.children(id).nth(before));
+        let before = match place {
+            Place::Last => tree.node(id).last.get(),
+            Place::Before(index) => index.checked_sub(1).and_then(|before| tree.children(id).nth(before)),
+        };
         tree.link(id, before, item);
         tree.reshape(id);
         Ok(())
@@ -148,10 +166,12 @@ impl NodeMut<'_> {
         if self.read().at(index).is_none() {
             return Ok(false);
         }
-        self.expand()?;
-        let Some(item) = self.read().at(index).map(|item| item.id) else { return Ok(false) };
-        self.cut(item, item)?;
-        Ok(true)
+        self.proved(|list| {
+            list.expand()?;
+            let Some(item) = list.read().at(index).map(|item| item.id) else { return Ok(false) };
+            list.cut(item, item)?;
+            Ok(true)
+        })
     }
 
     /// Puts the entries into another order: `order[i]` is the index of the entry that comes to place `i`. Each entry
@@ -177,6 +197,10 @@ impl NodeMut<'_> {
         if order.is_sorted() {
             return Ok(());
         }
+        self.proved(|collection| collection.reorder_entries(order, width))
+    }
+
+    fn reorder_entries(&mut self, order: &[usize], width: usize) -> Result<(), Error> {
         self.expand()?;
         let id = self.id;
         let before: Vec<NodeId> = self.tree().children(id).collect();
@@ -216,7 +240,7 @@ impl NodeMut<'_> {
         let is_block = matches!(node.style, Style::Literal | Style::Folded) && node.state < State::Edited;
         let header = if is_block { node.span.of(&self.document.source) } else { "" };
         let keeps = header.split(['\n', '\r', '#']).next().is_some_and(|header| header.contains('+'));
-        if keeps { NodeMut { document: self.document, id }.set_style(Style::DoubleQuoted) } else { Ok(()) }
+        if keeps { NodeMut { document: self.document, id }.change_style(Style::DoubleQuoted) } else { Ok(()) }
     }
 
     /// Takes an entry out of the collection: an item, or a key and its value.

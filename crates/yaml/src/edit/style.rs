@@ -15,6 +15,11 @@ impl NodeMut<'_> {
     /// # Errors
     /// [`Error::WrongKind`] when a collection style is asked of a scalar, or the other way round.
     pub fn set_style(&mut self, style: Style) -> Result<(), Error> {
+        self.proved(|node| node.change_style(style))
+    }
+
+    /// [`NodeMut::set_style`], as a part of an edit.
+    pub(super) fn change_style(&mut self, style: Style) -> Result<(), Error> {
         let of_collection = matches!(style, Style::Block | Style::Flow);
         let found = self.read().kind();
         let fits = match found {
@@ -95,6 +100,11 @@ impl NodeMut<'_> {
     /// # Errors
     /// [`Error::NotAComment`] when a line does not begin with `#`.
     pub fn set_comment(&mut self, place: CommentPlace, text: &str) -> Result<(), Error> {
+        self.proved(|node| node.put_comment(place, text))
+    }
+
+    /// [`NodeMut::set_comment`], as a part of an edit.
+    pub(super) fn put_comment(&mut self, place: CommentPlace, text: &str) -> Result<(), Error> {
         check_text(text)?;
         self.check_comment_place(place)?;
         let id = if place == CommentPlace::Line { self.owner_of_line() } else { self.id };
@@ -173,14 +183,16 @@ impl NodeMut<'_> {
         if self.read().target().style() == Style::Flow || self.is_inside_flow() {
             return Err(Error::NoPlaceForComment("it is inside of a flow collection"));
         }
-        self.expand()?;
-        let Some((name, value)) = self.read().own_entry(key) else {
-            return Err(Error::NoSuchKey(key.into()));
-        };
-        // What shares the key's line is commented behind it.
-        let below = value.style() == Style::Block && !value.is_empty();
-        let id = if place == CommentPlace::Line && !below { value.id } else { name.id };
-        NodeMut { document: self.document, id }.set_comment(place, text)
+        self.proved(|mapping| {
+            mapping.expand()?;
+            let Some((name, value)) = mapping.read().own_entry(key) else {
+                return Err(Error::NoSuchKey(key.into()));
+            };
+            // What shares the key's line is commented behind it.
+            let below = value.style() == Style::Block && !value.is_empty();
+            let id = if place == CommentPlace::Line && !below { value.id } else { name.id };
+            NodeMut { document: mapping.document, id }.put_comment(place, text)
+        })
     }
 }
 

@@ -20,7 +20,12 @@ impl NodeMut<'_> {
     /// [`Error::Copy`].
     pub fn set(&mut self, content: impl Into<Content>) -> Result<(), Error> {
         let content = content.into();
-        self.set_content(&content)?;
+        self.proved(|node| node.set_value(&content))
+    }
+
+    /// [`NodeMut::set`], as a part of an edit.
+    pub(super) fn set_value(&mut self, content: &Content) -> Result<(), Error> {
+        self.set_content(content)?;
         self.note_aliases();
         Ok(())
     }
@@ -32,7 +37,7 @@ impl NodeMut<'_> {
         self.set_text(&scalar);
         let comment = content.node().and_then(NodeRef::line_comment);
         match comment.filter(|_| self.check_comment_place(CommentPlace::Line).is_ok()) {
-            Some(comment) => self.set_comment(CommentPlace::Line, &comment),
+            Some(comment) => self.put_comment(CommentPlace::Line, &comment),
             None => Ok(()),
         }
     }

@@ -31,10 +31,10 @@ struct Segments {
 }
 
 /// Text that is put together from pieces, in which nothing may follow a comment on its line.
-#[derive(Default)]
 struct Line {
     out: String,
     in_comment: bool,
+    ending: &'static str,
 }
 
 impl Line {
@@ -57,7 +57,8 @@ impl Line {
 
     fn end_comment(&mut self, next: &str) {
         if self.in_comment && !next.starts_with(['\n', '\r']) {
-            self.out.push_str("\n ");
+            self.out.push_str(self.ending);
+            self.out.push(' ');
         }
         self.in_comment = false;
     }
@@ -83,17 +84,14 @@ impl Emitter<'_> {
         let Segments { opening, kept, first_lead, tail, trailing_comma } = self.segments(id, inner);
         let neighbour =
             kept.iter().rev().find(|(_, segment)| !segment.first).map(|(_, segment)| segment.lead.as_str());
-        let new_lead = match neighbour
-            .or(Some(first_lead.as_str()))
-            .and_then(|lead| lead.rfind('\n').map(|at| &lead[at..]))
-        {
+        let new_lead = match neighbour.or(Some(first_lead.as_str())).and_then(last_line) {
             Some(line) => line.to_owned(),
             None => neighbour.filter(|lead| !lead.contains('#')).unwrap_or(" ").to_owned(),
         };
         let kept: HashMap<NodeId, Segment> =
             kept.into_iter().map(|(entry, segment)| (entry.first, segment)).collect();
         let entries = self.entries(id);
-        let mut out = Line::default();
+        let mut out = Line { out: String::new(), in_comment: false, ending: self.line_break() };
         out.trivia(&opening);
         for (at, entry) in entries.iter().enumerate() {
             let comma = at + 1 < entries.len() || trailing_comma;
@@ -122,7 +120,7 @@ impl Emitter<'_> {
             // A pair without braces in a list can be only one.
             out = format!("{{{out}}}");
         }
-        Splice::replace(inner, out)
+        Splice::replace(inner, out).with_kept_breaks()
     }
 
     fn new_flow_entry(&self, id: NodeId, entry: Entry) -> String {
@@ -230,6 +228,12 @@ impl Gap {
 fn comment_on_line(text: &str) -> &str {
     let line = text.split(['\n', '\r']).next().unwrap_or("");
     if line.trim_start_matches([' ', '\t']).starts_with('#') { line } else { "" }
+}
+
+/// The last line of a lead, with the line break before it; nothing where it has but one line.
+fn last_line(lead: &str) -> Option<&str> {
+    let at = lead.rfind('\n')?;
+    Some(&lead[at - usize::from(lead[..at].ends_with('\r'))..])
 }
 
 /// The white space at the end of a lead, from its last line on.

@@ -49,11 +49,11 @@ impl Emitter<'_> {
                         Some(_) | None => lines,
                     }
                 }
-                None => self.entry_lines(id, *entry, &self.quoting_layout(id)),
+                None => self.broken(&self.entry_lines(id, *entry, &self.quoting_layout(id))).into_owned(),
             };
             out.push_str(&lines);
             if !out.ends_with('\n') {
-                out.push('\n');
+                out.push_str(self.line_break());
             }
             before = Some(*entry);
         }
@@ -65,7 +65,7 @@ impl Emitter<'_> {
         if ends_in_block {
             self.move_comments_left(whole.end, column, splices);
         }
-        splices.push(Splice::replace(whole, out));
+        splices.push(Splice::replace(whole, out).with_kept_breaks());
     }
 
     /// The text of an entry in the source, from its lead on, with what was edited in it.
@@ -80,10 +80,11 @@ impl Emitter<'_> {
             text.insert_str(0, &" ".repeat(column));
         }
         if let Some(head) = self.added_lines(entry, CommentPlace::Head, column) {
-            text.insert_str(0, &head);
+            text.insert_str(0, &self.broken(&head));
         }
         if let Some(foot) = self.added_lines(entry, CommentPlace::Foot, column) {
-            text = format!("{}\n{foot}\n", text.trim_end_matches('\n'));
+            let lines = self.broken(&format!("\n{foot}\n")).into_owned();
+            text = text.trim_end_matches(['\n', '\r']).to_owned() + &lines;
         }
         text
     }

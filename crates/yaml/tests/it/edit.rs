@@ -1,5 +1,6 @@
 //! Edits by hand: what goes in, what is done, what comes out.
 
+use lanai_yaml::edit::Error;
 use lanai_yaml::{CommentPlace, Content, Document, NodeMut, Style};
 
 /// Applies an edit to the root and compares the text. Both are also read again and compared with the edited tree.
@@ -379,4 +380,23 @@ fn styles_are_asked_for() {
     check("a: [1, 2]\n", style(Style::Block), "a:\n- 1\n- 2\n");
     check("a:\n  x: 1\n", style(Style::Flow), "a: {x: 1}\n");
     check("a: \"5\"\n", style(Style::Plain), "a: \"5\"\n");
+}
+
+#[test]
+fn edits_together_are_all_or_none() {
+    for text in ["a: 1\nb: 2\n", "a: &x 1\nb: *x\n", "? a\n: 1\n? b\n: 2\n"] {
+        let mut document = Document::parse(text).expect("the text is YAML");
+        let failed: Result<(), Error> = document.edit_together(|document| {
+            document.root_mut().insert("c", 3)?;
+            document.root_mut().rename("c", "b")
+        });
+        assert_eq!(failed, Err(Error::KeyExists("b".into())));
+        assert_eq!(document.to_string(), text, "nothing of it is left");
+        let done: Result<(), Error> = document.edit_together(|document| {
+            document.root_mut().insert("c", 3)?;
+            document.root_mut().insert("d", 4)
+        });
+        assert_eq!(done, Ok(()));
+        assert_eq!(document.to_string(), format!("{text}c: 3\nd: 4\n"));
+    }
 }

@@ -8,6 +8,7 @@ mod judge;
 mod locality;
 mod model;
 pub mod names;
+mod refusals;
 mod text;
 
 use lanai_yaml::{Document, Stream};

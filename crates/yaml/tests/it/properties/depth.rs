@@ -81,17 +81,28 @@ fn the_deepest_documents_are_edited_at_their_bottom() {
 }
 
 /// Adds an entry to every collection, from the outermost to the innermost.
-fn add_everywhere(document: &mut Document) {
+fn add_everywhere(document: &mut Document) -> Result<(), Error> {
     let mut node = document.root_mut();
     while !node.read().is_empty() {
         node = if node.read().kind() == Kind::Mapping {
-            node.insert("new", 1).expect("a key can be added");
-            node.get_mut("k").expect("there is a value")
+            node.insert("new", 1)?;
+            node.get_mut("k")?
         } else {
-            node.push(1).expect("an item can be added");
-            node.at_mut(0).expect("there is an item")
+            node.push(1)?;
+            node.at_mut(0)?
         };
     }
+    Ok(())
+}
+
+/// Lets the two entries of every collection change places.
+fn turn_everywhere(document: &mut Document) -> Result<(), Error> {
+    let mut node = document.root_mut();
+    while !node.read().is_empty() {
+        node.reorder(&[1, 0])?;
+        node = if node.read().kind() == Kind::Mapping { node.get_mut("k")? } else { node.at_mut(1)? };
+    }
+    Ok(())
 }
 
 #[test]
@@ -99,7 +110,7 @@ fn every_level_of_the_deepest_documents_is_edited() {
     in_small_thread(|| {
         for (name, text) in texts() {
             let mut document = Document::parse(text.as_str()).expect("the text is YAML");
-            add_everywhere(&mut document);
+            document.edit_together(add_everywhere).expect("there is a place on each level");
             let output = document.to_string();
             let again = Document::parse(output.as_str()).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(again.root().len(), 2, "{name}");
@@ -108,12 +119,7 @@ fn every_level_of_the_deepest_documents_is_edited() {
                 continue;
             }
             let mut document = again;
-            let mut node = document.root_mut();
-            while !node.read().is_empty() {
-                node.reorder(&[1, 0]).expect("two entries can change places");
-                node = if node.read().kind() == Kind::Mapping { node.get_mut("k") } else { node.at_mut(1) }
-                    .expect("it is there");
-            }
+            document.edit_together(turn_everywhere).expect("two entries can change places");
             let output = document.to_string();
             assert!(Document::parse(output.as_str()).is_ok(), "{name}");
         }

@@ -265,6 +265,8 @@ impl Op {
                 matches!(self.edit, Edit::SetStyle(_))
                     && node.is_some_and(|node| node.all().iter().skip(1).any(named))
             }
+            // The document is taken at its word: what it does not refuse must arrive.
+            Error::Unwritable => true,
             Error::NoPlaceForComment(_) => {
                 matches!(self.edit, Edit::SetStyle(_) | Edit::Comment(..) | Edit::KeyComment(..))
             }
