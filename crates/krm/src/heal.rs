@@ -42,7 +42,7 @@ pub fn heal_one(before: &Resource, after: &mut Resource) {
     let plan = Plan::of(before.root(), after.root(), &mut lost);
     let (above, below) = around(before, after, &mut lost);
     let mut healed = after.document().clone();
-    if plan.apply(healed.root_mut()).is_err() {
+    if healed.edit_together(|healed| plan.apply(healed.root_mut())).is_err() {
         return;
     }
     // Read again: what was written must mean what it meant.

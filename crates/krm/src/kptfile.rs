@@ -124,7 +124,8 @@ impl Kptfile {
         let (before, after) = (values(&self.fields), values(&fields));
         let mut stream = self.stream.clone();
         let document = &mut stream.documents_mut()[self.at];
-        sync::sync(document.root_mut(), &before, &after, &schema::KPTFILE)?;
+        document
+            .edit_together(|document| sync::sync(document.root_mut(), &before, &after, &schema::KPTFILE))?;
         (self.stream, self.fields) = (stream, fields);
         Ok(())
     }

@@ -278,19 +278,23 @@ impl Resource {
             return Ok(());
         }
         need_mapping(self.metadata())?;
-        let mut metadata = open(self.document.root_mut(), "metadata", behind_type)?;
-        if metadata.read().own_entry(field).is_some() {
-            return metadata.insert(field, value);
-        }
-        let place = position(metadata.read(), "name").map_or(0, |at| at + 1);
-        metadata.insert_at(place, field, value)
+        self.document.edit_together(|document| {
+            let mut metadata = open(document.root_mut(), "metadata", behind_type)?;
+            if metadata.read().own_entry(field).is_some() {
+                return metadata.insert(field, value);
+            }
+            let place = position(metadata.read(), "name").map_or(0, |at| at + 1);
+            metadata.insert_at(place, field, value)
+        })
     }
 
     fn set_pair(&mut self, field: &str, key: &str, value: &str) -> Result<(), edit::Error> {
         need_mapping(self.metadata())?;
         need_mapping(self.metadata().and_then(|metadata| metadata.get(field)))?;
-        let metadata = open(self.document.root_mut(), "metadata", behind_type)?;
-        open(metadata, field, |_| usize::MAX)?.insert(key, value)
+        self.document.edit_together(|document| {
+            let metadata = open(document.root_mut(), "metadata", behind_type)?;
+            open(metadata, field, |_| usize::MAX)?.insert(key, value)
+        })
     }
 
     fn remove_pair(&mut self, field: &str, key: &str) -> Result<bool, edit::Error> {
@@ -298,17 +302,19 @@ impl Resource {
         if pairs.is_none_or(|pairs| pairs.own_entry(key).is_none()) {
             return Ok(false);
         }
-        let mut metadata = self.document.root_mut().get_mut("metadata")?;
-        let mut pairs = metadata.reborrow().get_mut(field)?;
-        pairs.remove(key)?;
-        if !pairs.read().is_empty() {
-            return Ok(true);
-        }
-        metadata.remove(field)?;
-        if metadata.read().is_empty() {
-            self.document.root_mut().remove("metadata")?;
-        }
-        Ok(true)
+        self.document.edit_together(|document| {
+            let mut metadata = document.root_mut().get_mut("metadata")?;
+            let mut pairs = metadata.reborrow().get_mut(field)?;
+            pairs.remove(key)?;
+            if !pairs.read().is_empty() {
+                return Ok(true);
+            }
+            metadata.remove(field)?;
+            if metadata.read().is_empty() {
+                document.root_mut().remove("metadata")?;
+            }
+            Ok(true)
+        })
     }
 }
 
