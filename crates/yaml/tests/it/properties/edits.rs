@@ -641,8 +641,9 @@ fn comments_around(node: NodeRef<'_>, index: Option<usize>, text: &str, out: &mu
 
 /// Everything that could be a comment.
 fn hashes(text: &str) -> Vec<String> {
-    let found =
-        text.lines().flat_map(|line| line.match_indices('#').map(|(at, _)| line[at..].trim_end().to_owned()));
+    let found = text
+        .split(['\n', '\r'])
+        .flat_map(|line| line.match_indices('#').map(|(at, _)| line[at..].trim_end().to_owned()));
     found.collect()
 }
 
