@@ -145,6 +145,20 @@ struct Entry {
     last: NodeId,
 }
 
+/// An entry that stands in the source.
+#[derive(Clone, Copy)]
+struct Original {
+    entry: Entry,
+    fate: Fate,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Kept,
+    Removed,
+}
+
 struct Emitter<'a> {
     document: &'a Document,
     tree: &'a Tree,
@@ -273,9 +287,10 @@ impl Emitter<'_> {
         *self.moving.borrow_mut() = moving.copied().collect();
         for id in composed.into_iter().rev() {
             let mut splices = Vec::new();
-            match self.tree.node(id).style {
-                Style::Flow => splices.push(self.flow_collection(id)),
-                _ => self.reordered(id, &mut splices),
+            if self.tree.node(id).style == Style::Flow {
+                splices.push(self.flow_collection(id));
+            } else {
+                self.reordered(id, &mut splices);
             }
             self.composed.borrow_mut().insert(id, splices);
         }
@@ -293,7 +308,9 @@ impl Emitter<'_> {
             Kind::Mapping => {
                 children.chunks_exact(2).map(|pair| Entry { first: pair[0], last: pair[1] }).collect()
             }
-            _ => children.iter().map(|item| Entry { first: *item, last: *item }).collect(),
+            Kind::Sequence | Kind::Scalar | Kind::Alias => {
+                children.iter().map(|item| Entry { first: *item, last: *item }).collect()
+            }
         }
     }
 
@@ -349,13 +366,14 @@ impl Emitter<'_> {
         }
     }
 
-    /// The entries that stand in the source, in its order, each with whether it is still there.
-    fn originals(&self, id: NodeId) -> Vec<(Entry, bool)> {
-        let kept =
-            self.entries(id).into_iter().filter(|entry| !self.is_new(*entry)).map(|entry| (entry, true));
-        let removed = self.cuts.get(&id).into_iter().flatten().map(|entry| (*entry, false));
-        let mut originals: Vec<(Entry, bool)> = kept.chain(removed).collect();
-        originals.sort_by_key(|(entry, _)| self.extents.content_start(entry.first));
+    /// The entries that stand in the source, in its order.
+    fn originals(&self, id: NodeId) -> Vec<Original> {
+        let kept = self.entries(id).into_iter().filter(|entry| !self.is_new(*entry));
+        let kept = kept.map(|entry| Original { entry, fate: Fate::Kept });
+        let removed = self.cuts.get(&id).into_iter().flatten();
+        let removed = removed.map(|entry| Original { entry: *entry, fate: Fate::Removed });
+        let mut originals: Vec<Original> = kept.chain(removed).collect();
+        originals.sort_by_key(|original| self.extents.content_start(original.entry.first));
         originals
     }
 
@@ -365,19 +383,19 @@ impl Emitter<'_> {
         let column = self.tree.node(id).column as usize;
         let mut at = 0;
         while at < originals.len() {
-            if originals[at].1 {
+            if originals[at].fate == Fate::Kept {
                 at += 1;
                 continue;
             }
-            let run = originals[at..].iter().take_while(|(_, kept)| !kept).count();
-            let first = self.extent(originals[at].0);
-            let last = self.extent(originals[at + run - 1].0);
-            let next = originals.get(at + run).map(|(entry, _)| self.extent(*entry));
+            let run = originals[at..].iter().take_while(|original| original.fate == Fate::Removed).count();
+            let first = self.extent(originals[at].entry);
+            let last = self.extent(originals[at + run - 1].entry);
+            let next = originals.get(at + run).map(|original| self.extent(original.entry));
             let span = match next {
                 Some(next) if at == 0 && first_inline => self.front_cut(first.lead, last.end, next.lead),
                 _ => self.extents.removed_lines(first.start, last.end),
             };
-            let before = at.checked_sub(1).map(|before| originals[before].0);
+            let before = at.checked_sub(1).map(|before| originals[before].entry);
             let span =
                 before.map_or(span, |before| self.cut_behind(before, span, first.start, column, splices));
             splices.push(Splice::replace(span, String::new()));
@@ -402,7 +420,7 @@ impl Emitter<'_> {
         let column = self.tree.node(id).column as usize;
         match self.tree.node(id).kind {
             Kind::Mapping => layout.pair(entry.first, entry.last, column),
-            _ => layout.item(entry.first, column),
+            Kind::Sequence | Kind::Scalar | Kind::Alias => layout.item(entry.first, column),
         }
     }
 }

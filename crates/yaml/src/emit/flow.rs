@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Emitter, Entry, Splice};
+use super::{Emitter, Entry, Fate, Original, Splice};
 use crate::syntax::token::Span;
 use crate::tree::{Kind, NOWHERE, NodeId};
 
@@ -129,7 +129,7 @@ impl Emitter<'_> {
             Kind::Mapping => {
                 format!("{}: {}", layout.flow_key(entry.first), layout.flow_value(entry.last))
             }
-            _ => layout.flow_value(entry.first),
+            Kind::Sequence | Kind::Scalar | Kind::Alias => layout.flow_value(entry.first),
         }
     }
 
@@ -141,19 +141,19 @@ impl Emitter<'_> {
         let opening = comment_on_line(inner.of(source)).to_owned();
         let mut at = inner.start + Span::new(opening.len(), 0).start;
         let start_of_first =
-            originals.first().map_or(at, |(entry, _)| self.extents.content_start(entry.first));
+            originals.first().map_or(at, |first| self.extents.content_start(first.entry.first));
         let first_lead = Span { start: at, end: start_of_first.max(at) }.of(source).to_owned();
-        for (number, (entry, kept)) in originals.iter().copied().enumerate() {
+        for (number, Original { entry, fate }) in originals.iter().copied().enumerate() {
             let next = originals
                 .get(number + 1)
-                .map_or(inner.end, |(next, _)| self.extents.content_start(next.first));
+                .map_or(inner.end, |next| self.extents.content_start(next.entry.first));
             let start = self.extents.content_start(entry.first);
             let end = self.flow_end(entry);
             let lead = Span { start: at, end: start }.of(source).to_owned();
             let gap = Gap::behind(source, end, next.max(end));
             at = gap.end;
             trailing_comma = gap.comma;
-            if kept {
+            if fate == Fate::Kept {
                 let mut splices = self.below(entry.first);
                 if entry.last != entry.first {
                     splices.extend(self.below(entry.last));

@@ -21,7 +21,7 @@ impl Emitter<'_> {
         let source = &self.document.source;
         let column = self.tree.node(id).column as usize;
         let entries = self.entries(id);
-        let originals: Vec<Entry> = self.originals(id).into_iter().map(|(entry, _)| entry).collect();
+        let originals: Vec<Entry> = self.originals(id).into_iter().map(|original| original.entry).collect();
         let extents: Vec<(Entry, Extent)> =
             originals.iter().map(|entry| (*entry, self.extent(*entry))).collect();
         let (Some((_, first)), Some((_, last))) = (extents.first(), extents.last()) else {
