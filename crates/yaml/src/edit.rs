@@ -17,6 +17,7 @@ use crate::content::{Content, CopyError};
 use crate::document::Document;
 use crate::node::NodeRef;
 use crate::tree::{Kind, NodeId, Note, Tree};
+use proof::KeptComments;
 
 /// Why an edit was refused. The document means what it meant before; aliases on the way may have been expanded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -137,7 +138,7 @@ impl<'a> NodeMut<'a> {
     pub fn get_mut(mut self, key: &str) -> Result<NodeMut<'a>, Error> {
         self.need(Kind::Mapping)?;
         if self.read().kind() == Kind::Alias && self.read().get(key).is_some() {
-            self.proved(Self::expand)?;
+            self.proved(KeptComments::Stay, Self::expand)?;
         }
         if let Some(id) = self.read().own_entry(key).map(|(_, value)| value.id) {
             return Ok(NodeMut { document: self.document, id });
@@ -145,7 +146,7 @@ impl<'a> NodeMut<'a> {
         // Not its own: a merge key brings it in.
         let Some(merged) = self.read().get(key) else { return Err(Error::NoSuchKey(key.into())) };
         let content = Content::detached(merged, None)?;
-        let id = self.proved(|node| node.insert_entry(key, &content, usize::MAX))?;
+        let id = self.proved(KeptComments::Stay, |node| node.insert_entry(key, &content, usize::MAX))?;
         self.tree().notes.push(Note::MergedValueCopied { key: key.into() });
         Ok(NodeMut { document: self.document, id })
     }
@@ -157,7 +158,7 @@ impl<'a> NodeMut<'a> {
     pub fn at_mut(mut self, index: usize) -> Result<NodeMut<'a>, Error> {
         self.need(Kind::Sequence)?;
         if self.read().kind() == Kind::Alias && self.read().at(index).is_some() {
-            self.proved(Self::expand)?;
+            self.proved(KeptComments::Stay, Self::expand)?;
         }
         match self.read().at(index).map(|item| item.id) {
             Some(id) => Ok(NodeMut { document: self.document, id }),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::proof::KeptComments;
 use super::{Error, NodeMut};
 use crate::content::Content;
 use crate::extent::Extents;
@@ -21,7 +22,7 @@ impl NodeMut<'_> {
     /// [`Error::WrongKind`] for what is no mapping (an absent value becomes one), [`Error::Copy`].
     pub fn insert(&mut self, key: &str, content: impl Into<Content>) -> Result<(), Error> {
         let content = content.into();
-        self.proved(|mapping| {
+        self.proved(KeptComments::MayGo, |mapping| {
             mapping.become_collection(Kind::Mapping)?;
             match mapping.read().own_entry(key).map(|(_, value)| value.id) {
                 Some(id) => NodeMut { document: mapping.document, id }.set_value(&content),
@@ -36,7 +37,7 @@ impl NodeMut<'_> {
     /// [`Error::KeyExists`], [`Error::WrongKind`], [`Error::Copy`].
     pub fn insert_at(&mut self, index: usize, key: &str, content: impl Into<Content>) -> Result<(), Error> {
         let content = content.into();
-        self.proved(|mapping| {
+        self.proved(KeptComments::Stay, |mapping| {
             mapping.become_collection(Kind::Mapping)?;
             if mapping.read().own_entry(key).is_some() {
                 return Err(Error::KeyExists(key.into()));
@@ -83,7 +84,7 @@ impl NodeMut<'_> {
         if self.read().own_entry(key).is_none() {
             return Ok(false);
         }
-        self.proved(|mapping| {
+        self.proved(KeptComments::MayGo, |mapping| {
             mapping.expand()?;
             let Some((key, value)) = mapping.read().own_entry(key) else { return Ok(false) };
             let (key, value) = (key.id, value.id);
@@ -104,7 +105,7 @@ impl NodeMut<'_> {
         if self.read().own_entry(key).is_none() {
             return Err(Error::NoSuchKey(key.into()));
         }
-        self.proved(|mapping| {
+        self.proved(KeptComments::Stay, |mapping| {
             mapping.expand()?;
             let Some(id) = mapping.read().own_entry(key).map(|(key, _)| key.id) else {
                 return Err(Error::NoSuchKey(key.into()));
@@ -119,7 +120,7 @@ impl NodeMut<'_> {
     /// [`Error::WrongKind`] for what is no list (an absent value becomes one), [`Error::Copy`].
     pub fn push(&mut self, content: impl Into<Content>) -> Result<(), Error> {
         let content = content.into();
-        self.proved(|list| {
+        self.proved(KeptComments::Stay, |list| {
             list.become_collection(Kind::Sequence)?;
             list.add_item(Place::Last, &content)
         })
@@ -131,7 +132,7 @@ impl NodeMut<'_> {
     /// [`Error::OutOfRange`], [`Error::WrongKind`], [`Error::Copy`].
     pub fn insert_item(&mut self, index: usize, content: impl Into<Content>) -> Result<(), Error> {
         let content = content.into();
-        self.proved(|list| {
+        self.proved(KeptComments::Stay, |list| {
             list.become_collection(Kind::Sequence)?;
             let len = list.read().len();
             if index > len {
@@ -166,7 +167,7 @@ impl NodeMut<'_> {
         if self.read().at(index).is_none() {
             return Ok(false);
         }
-        self.proved(|list| {
+        self.proved(KeptComments::MayGo, |list| {
             list.expand()?;
             let Some(item) = list.read().at(index).map(|item| item.id) else { return Ok(false) };
             list.cut(item, item)?;
@@ -197,7 +198,7 @@ impl NodeMut<'_> {
         if order.is_sorted() {
             return Ok(());
         }
-        self.proved(|collection| collection.reorder_entries(order, width))
+        self.proved(KeptComments::Stay, |collection| collection.reorder_entries(order, width))
     }
 
     fn reorder_entries(&mut self, order: &[usize], width: usize) -> Result<(), Error> {

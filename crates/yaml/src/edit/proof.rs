@@ -10,15 +10,28 @@ use crate::syntax;
 use crate::syntax::token::Span;
 use crate::tree::{Kind, State, Tree};
 
+/// What may happen to comments that belong to nodes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeptComments {
+    /// Those of what is removed or replaced go with it.
+    MayGo,
+    /// All stay.
+    Stay,
+}
+
 impl NodeMut<'_> {
     /// Does an edit. In a delicate document it is taken back as a whole when it fails, or when what would be written
     /// does not read as the document does now, with all comments that the edit is not about.
-    pub(super) fn proved<T>(&mut self, edit: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
+    pub(super) fn proved<T>(
+        &mut self,
+        comments: KeptComments,
+        edit: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         if !self.document.tree.delicate {
             return edit(self);
         }
         let before = self.document.clone();
-        let done = edit(self).and_then(|done| prove(&before, self.document).map(|()| done));
+        let done = edit(self).and_then(|done| prove(&before, self.document, comments).map(|()| done));
         if done.is_err() {
             self.document.tree = before.tree;
         }
@@ -47,8 +60,11 @@ impl Document {
         if delicate {
             Arc::make_mut(&mut self.tree).delicate = true;
         }
-        let done =
-            if delicate { done.and_then(|done| Ok(prove(&before, self).map(|()| done)?)) } else { done };
+        let done = if delicate {
+            done.and_then(|done| Ok(prove(&before, self, KeptComments::MayGo).map(|()| done)?))
+        } else {
+            done
+        };
         if done.is_err() {
             *self = before;
         }
@@ -56,12 +72,12 @@ impl Document {
     }
 }
 
-fn prove(before: &Document, after: &Document) -> Result<(), Error> {
-    if arrives(before, after) { Ok(()) } else { Err(Error::Unwritable) }
+fn prove(before: &Document, after: &Document, comments: KeptComments) -> Result<(), Error> {
+    if arrives(before, after, comments) { Ok(()) } else { Err(Error::Unwritable) }
 }
 
 /// Whether a document reads the same when it is written, and no comment went that the edit is not about.
-fn arrives(before: &Document, after: &Document) -> bool {
+fn arrives(before: &Document, after: &Document, comments: KeptComments) -> bool {
     if Arc::ptr_eq(&before.tree, &after.tree) || after.is_made() {
         return true;
     }
@@ -72,7 +88,7 @@ fn arrives(before: &Document, after: &Document) -> bool {
         [document] => means_the_same(after.root(), document.root()),
         _ => false,
     };
-    same && keeps_comments(before, after, &again)
+    same && keeps_comments(before, after, &again, comments)
 }
 
 /// Whether two documents have the same nodes, whatever their spelling.
@@ -105,11 +121,14 @@ fn means_the_same(one: NodeRef<'_>, other: NodeRef<'_>) -> bool {
 
 /// Whether all comments are there that stood before, but for those that belong to what was removed or replaced, and none
 /// that nobody knows of.
-fn keeps_comments(before: &Document, after: &Document, written: &Stream) -> bool {
+fn keeps_comments(before: &Document, after: &Document, written: &Stream, comments: KeptComments) -> bool {
     let stood = Lines::of_text(&before.to_string());
     let (had, has) = (Lines::of_nodes(before), Lines::of_nodes(after));
     let stands = Lines::of_stream(written);
-    let gone = had.without(&has).with(Lines::of_replaced(before, after));
+    let gone = match comments {
+        KeptComments::MayGo => had.without(&has).with(Lines::of_replaced(before, after)),
+        KeptComments::Stay => Lines(Vec::new()),
+    };
     stood.without(&gone).is_in(&stands) && stands.is_in(&stood.with(has))
 }
 

@@ -1,5 +1,6 @@
 //! Styles and comments.
 
+use super::proof::KeptComments;
 use super::{CommentPlace, Error, NodeMut};
 use crate::content::Content;
 use crate::extent::Extents;
@@ -15,7 +16,7 @@ impl NodeMut<'_> {
     /// # Errors
     /// [`Error::WrongKind`] when a collection style is asked of a scalar, or the other way round.
     pub fn set_style(&mut self, style: Style) -> Result<(), Error> {
-        self.proved(|node| node.change_style(style))
+        self.proved(KeptComments::Stay, |node| node.change_style(style))
     }
 
     /// [`NodeMut::set_style`], as a part of an edit.
@@ -100,7 +101,7 @@ impl NodeMut<'_> {
     /// # Errors
     /// [`Error::NotAComment`] when a line does not begin with `#`.
     pub fn set_comment(&mut self, place: CommentPlace, text: &str) -> Result<(), Error> {
-        self.proved(|node| node.put_comment(place, text))
+        self.proved(KeptComments::MayGo, |node| node.put_comment(place, text))
     }
 
     /// [`NodeMut::set_comment`], as a part of an edit.
@@ -183,7 +184,7 @@ impl NodeMut<'_> {
         if self.read().target().style() == Style::Flow || self.is_inside_flow() {
             return Err(Error::NoPlaceForComment("it is inside of a flow collection"));
         }
-        self.proved(|mapping| {
+        self.proved(KeptComments::MayGo, |mapping| {
             mapping.expand()?;
             let Some((name, value)) = mapping.read().own_entry(key) else {
                 return Err(Error::NoSuchKey(key.into()));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use lanai_types::YamlLimits;
 
+use super::proof::KeptComments;
 use super::{CommentPlace, Error, NodeMut};
 use crate::content::{Content, Scalar, Spelling};
 use crate::extent::Extents;
@@ -20,7 +21,7 @@ impl NodeMut<'_> {
     /// [`Error::Copy`].
     pub fn set(&mut self, content: impl Into<Content>) -> Result<(), Error> {
         let content = content.into();
-        self.proved(|node| node.set_value(&content))
+        self.proved(KeptComments::MayGo, |node| node.set_value(&content))
     }
 
     /// [`NodeMut::set`], as a part of an edit.
