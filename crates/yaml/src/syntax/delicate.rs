@@ -18,10 +18,11 @@ pub(super) fn is_delicate(source: &str, document: Span, tokens: &[Token], commen
 
 fn has_delicate_token(source: &str, tokens: &[Token]) -> bool {
     let mut flow = Vec::new();
-    let mut before = None;
+    let mut last: Option<Token> = None;
     tokens.iter().enumerate().any(|(at, token)| {
         let next = tokens.get(at + 1).map(|token| token.kind);
-        let before = before.replace(token.kind);
+        let last = last.replace(*token);
+        let before = last.map(|token| token.kind);
         match token.kind {
             TokenKind::Directive
             | TokenKind::DocumentEnd
@@ -48,7 +49,8 @@ fn has_delicate_token(source: &str, tokens: &[Token]) -> bool {
                 before == Some(TokenKind::FlowEntry)
             }
             TokenKind::Value => match flow.last() {
-                None => false,
+                // The key is left out.
+                None => !last.is_some_and(|key| key.flags.has(Flags::KEY)),
                 Some(TokenKind::FlowMappingStart) => {
                     let left_out = matches!(before, Some(TokenKind::FlowEntry | TokenKind::FlowMappingStart));
                     let next_left_out =
