@@ -1,0 +1,103 @@
+//! A program that runs, and its end.
+
+use std::io::{self, PipeReader};
+use std::process::{ChildStderr, ChildStdin, ChildStdout, ExitStatus};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+
+/// A program that runs. Dropping it kills its process group and waits for its end.
+pub(crate) struct Child {
+    inner: std::process::Child,
+    killer: Killer,
+    waiter: Option<JoinHandle<()>>,
+    /// Closed by the other side when the program has ended.
+    pub(crate) ended: PipeReader,
+}
+
+/// Ends a program from another thread. Does nothing once the program has ended.
+#[derive(Clone, Debug)]
+pub struct Killer {
+    /// The leader of the group; gone before it is reaped, because its number can be given away after that.
+    leader: Arc<Mutex<Option<Pid>>>,
+}
+
+impl Killer {
+    /// Kills the program and everything in its process group.
+    pub fn kill(&self) {
+        let leader = self.leader.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(leader) = *leader {
+            // Fails when the whole group is dead already, which is what was wanted.
+            let _ = rustix::process::kill_process_group(leader, Signal::KILL);
+        }
+    }
+
+    fn forget(&self) {
+        *self.leader.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl Child {
+    /// Takes a program that was just started as the leader of its own process group.
+    pub(crate) fn new(mut inner: std::process::Child) -> io::Result<Self> {
+        let pid = Pid::from_child(&inner);
+        let watched = io::pipe().and_then(|(ended, signal)| {
+            let waiter = thread::Builder::new().name(format!("wait-{pid}", pid = inner.id()));
+            let waiter = waiter.spawn(move || {
+                // Leaves the zombie: as long as it is there, nobody else gets its number.
+                let wait = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+                while matches!(rustix::process::waitid(WaitId::Pid(pid), wait), Err(rustix::io::Errno::INTR))
+                {
+                }
+                drop(signal);
+            })?;
+            Ok((ended, waiter))
+        });
+        match watched {
+            Ok((ended, waiter)) => {
+                let killer = Killer { leader: Arc::new(Mutex::new(Some(pid))) };
+                Ok(Self { inner, killer, waiter: Some(waiter), ended })
+            }
+            Err(cause) => {
+                let _ = inner.kill();
+                let _ = inner.wait();
+                Err(cause)
+            }
+        }
+    }
+
+    pub(crate) fn killer(&self) -> Killer {
+        self.killer.clone()
+    }
+
+    /// The pipes to the program, which do not block; they can be taken once.
+    pub(crate) fn pipes(&mut self) -> io::Result<(ChildStdin, ChildStdout, ChildStderr)> {
+        let pipes = (self.inner.stdin.take(), self.inner.stdout.take(), self.inner.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+            return Err(io::Error::other("the pipes were taken before"));
+        };
+        rustix::io::ioctl_fionbio(&stdin, true)?;
+        rustix::io::ioctl_fionbio(&stdout, true)?;
+        rustix::io::ioctl_fionbio(&stderr, true)?;
+        Ok((stdin, stdout, stderr))
+    }
+
+    /// Waits for the end. What the program left running in its group stays.
+    pub(crate) fn wait(&mut self) -> io::Result<ExitStatus> {
+        if let Some(waiter) = self.waiter.take() {
+            let _ = waiter.join();
+        }
+        self.killer.forget();
+        self.inner.wait()
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if self.waiter.is_some() {
+            self.killer.kill();
+            let _ = self.wait();
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What is to be started.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use lanai_types::ByteSize;
+
+use crate::child::Child;
+use crate::connection::Connection;
+use crate::run::{self, Finished};
+use crate::{Error, Killer};
+
+/// A program and everything that it is given.
+///
+/// The environment is empty until variables are put in. A name without a slash is looked up in the `PATH` among them.
+#[derive(Clone, Debug)]
+pub struct Command {
+    program: Program,
+    arguments: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
+    folder: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug)]
+enum Program {
+    Named(OsString),
+    /// A line that somebody wrote for a shell.
+    ShellLine(OsString),
+}
+
+/// Bounds on a program. All are inclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How long it may run; in a [`Connection`], how long it may be silent while somebody waits for it.
+    pub max_time: Duration,
+    /// What it may write to its standard output. A [`Connection`] has no such bound; its reader has.
+    pub max_output: ByteSize,
+    /// How much is kept of what it writes to its standard error output. What comes after that is thrown away.
+    pub max_messages: ByteSize,
+}
+
+impl Limits {
+    /// The limits of somebody who configures nothing.
+    pub const DEFAULT: Self = Self {
+        max_time: Duration::from_mins(1),
+        max_output: ByteSize::mib(16),
+        max_messages: ByteSize::kib(64),
+    };
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+impl Command {
+    /// A program by its name or path. No shell is involved.
+    pub fn new(program: impl Into<OsString>) -> Self {
+        Self::of(Program::Named(program.into()))
+    }
+
+    /// A line for `sh`, for settings that are defined to be one (as Git's `core.sshCommand` is). Arguments are passed
+    /// beside the line, so the shell never reads them.
+    pub fn shell(line: impl Into<OsString>) -> Self {
+        Self::of(Program::ShellLine(line.into()))
+    }
+
+    fn of(program: Program) -> Self {
+        Self { program, arguments: Vec::new(), environment: Vec::new(), folder: None }
+    }
+
+    /// Adds an argument.
+    #[must_use]
+    pub fn argument(mut self, argument: impl Into<OsString>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// Sets a variable of the environment; the last one of a name counts.
+    #[must_use]
+    pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    /// Sets variables of the environment.
+    #[must_use]
+    pub fn variables<N: AsRef<OsStr>, V: AsRef<OsStr>>(
+        mut self,
+        variables: impl IntoIterator<Item = (N, V)>,
+    ) -> Self {
+        let variables = variables.into_iter();
+        self.environment
+            .extend(variables.map(|(name, value)| (name.as_ref().to_owned(), value.as_ref().to_owned())));
+        self
+    }
+
+    /// The folder to start in; the current one where none is named.
+    #[must_use]
+    pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    /// The name of the program, for messages: of a shell line, the line.
+    pub fn name(&self) -> String {
+        let (Program::Named(name) | Program::ShellLine(name)) = &self.program;
+        name.to_string_lossy().into_owned()
+    }
+
+    /// Runs the program to its end, with `input` as its standard input.
+    ///
+    /// `watch` gets a handle by which another thread can end it early; the program then counts as killed.
+    ///
+    /// # Errors
+    /// When it cannot be started or exceeds a limit; it is dead then. A program that fails is no error here: see
+    /// [`Finished::status`].
+    pub fn run(&self, input: &[u8], limits: &Limits, watch: impl FnOnce(Killer)) -> Result<Finished, Error> {
+        let child = self.start()?;
+        watch(child.killer());
+        run::to_the_end(child, &self.name(), input, limits)
+    }
+
+    /// Starts the program and talks to it over its standard input and output.
+    pub fn connect(&self, limits: &Limits) -> Result<Connection, Error> {
+        Connection::new(self.start()?, self.name(), *limits)
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "this is the place where processes are started")]
+    fn start(&self) -> Result<Child, Error> {
+        let mut command = match &self.program {
+            Program::Named(name) => std::process::Command::new(name),
+            Program::ShellLine(line) => {
+                let mut script = line.clone();
+                if !self.arguments.is_empty() {
+                    script.push(" \"$@\"");
+                }
+                let mut shell = std::process::Command::new("sh");
+                shell.arg("-c").arg(script).arg(line);
+                shell
+            }
+        };
+        command.args(&self.arguments).env_clear();
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.process_group(0);
+        let started = command.spawn().and_then(Child::new);
+        started.map_err(|cause| self.not_started(cause))
+    }
+
+    fn not_started(&self, cause: io::Error) -> Error {
+        let program = match &self.program {
+            Program::Named(name) => name.to_string_lossy().into_owned(),
+            Program::ShellLine(_) => "sh".to_owned(),
+        };
+        let folder_is_there = self.folder.as_ref().is_none_or(|folder| folder.is_dir());
+        if cause.kind() == io::ErrorKind::NotFound && folder_is_there {
+            return Error::NotFound { program };
+        }
+        Error::Start { program, cause }
+    }
+}

@@ -1,0 +1,24 @@
+//! Packages in Git: finds revisions in remote and local repositories and reads folders out of them.
+//!
+//! The library prints nothing, asks nobody and reads no environment: what it needs comes in with [`Options`].
+
+mod config;
+mod credential;
+mod error;
+mod fetcher;
+mod link;
+mod local;
+mod mirror;
+mod progress;
+mod remotes;
+mod resolve;
+pub mod revision;
+mod session;
+mod tree;
+pub mod url;
+
+pub use error::Error;
+pub use progress::{Cancel, Phase, Progress, Report, Silent};
+pub use remotes::{Advertised, Content, Environment, Limits, Options, Remotes, Resolved, Want};
+pub use revision::Revision;
+pub use url::RemoteUrl;

@@ -1,0 +1,65 @@
+//! Git's configuration.
+
+use std::fs;
+
+use lanai_repository::Error;
+
+use crate::repository::Repository;
+use crate::server::{Behaviour, Server, closed_port};
+use crate::{remotes, resolve};
+
+#[test]
+fn addresses_are_replaced() {
+    let repository = Repository::with(&[("f", "1")]);
+    let home = tempfile::tempdir().unwrap();
+    fs::create_dir_all(home.path().join(".config/git")).unwrap();
+    fs::write(home.path().join(".config/git/config"), "[include]\npath = ~/more\n").unwrap();
+    let base = repository.path().parent().unwrap().display().to_string();
+    let text = format!(
+        "[url \"/nowhere/\"]\ninsteadOf = https://example\n[url \"{base}/\"]\ninsteadOf = https://example.com/\ninsteadOf = work:\n"
+    );
+    fs::write(home.path().join("more"), text).unwrap();
+    let remotes = remotes(home.path(), &[]);
+    let name = repository.path().file_name().unwrap().to_str().unwrap();
+    assert_eq!(resolve(&remotes, &format!("https://example.com/{name}"), "main", "").unwrap().name, "main");
+    assert_eq!(resolve(&remotes, &format!("work:{name}"), "main", "").unwrap().name, "main");
+    let error = resolve(&remotes, "https://example.com/other", "main", "").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "\"https://example.com/other\" is no git repository: it does not exist",
+        "the address that people know is named"
+    );
+}
+
+#[test]
+fn a_proxy_is_used_unless_the_host_is_excepted() {
+    let repository = Repository::with(&[("f", "1")]);
+    let server = Server::start(repository.path(), Behaviour::default());
+    let home = tempfile::tempdir().unwrap();
+    let proxy = format!("http://127.0.0.1:{}", closed_port());
+    let url = server.url(".git");
+    let try_with = |variables: &[(&str, &str)]| resolve(&remotes(home.path(), variables), &url, "main", "");
+    assert!(try_with(&[]).is_ok());
+    assert!(matches!(try_with(&[("http_proxy", &proxy)]), Err(Error::Unreachable { .. })));
+    assert!(try_with(&[("http_proxy", &proxy), ("no_proxy", "127.0.0.1")]).is_ok());
+    assert!(try_with(&[("https_proxy", &proxy)]).is_ok(), "that is for other addresses");
+    fs::write(
+        home.path().join(".gitconfig"),
+        format!("[http]\nproxy = {proxy}\n[http \"{url}\"]\nproxy =\n"),
+    )
+    .unwrap();
+    assert!(try_with(&[]).is_ok(), "the nearer setting counts, and it is: none");
+    fs::write(home.path().join(".gitconfig"), format!("[http]\nproxy = {proxy}\n")).unwrap();
+    assert!(matches!(try_with(&[]), Err(Error::Unreachable { .. })));
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read_is_named() {
+    let repository = Repository::with(&[("f", "1")]);
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join(".gitconfig");
+    fs::write(&path, "[broken\n").unwrap();
+    let error = resolve(&remotes(home.path(), &[]), &repository.url(), "main", "").unwrap_err();
+    let start = format!("cannot read git's configuration \"{}\": ", path.display());
+    assert!(error.to_string().starts_with(&start), "{error}");
+}

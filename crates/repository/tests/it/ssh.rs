@@ -1,0 +1,111 @@
+//! Over ssh: scripts stand in for it, and run git's own end of the conversation.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use lanai_repository::Error;
+use lanai_testkit::skip;
+
+use crate::repository::Repository;
+use crate::{listing, read, remotes, resolve};
+
+/// Writes a script that records its arguments and then does what the text says.
+fn script(home: &Path, name: &str, text: &str) -> PathBuf {
+    let path = home.join(name);
+    let record = format!("printf '%s\\n' \"$@\" >> {}/arguments", home.display());
+    fs::write(&path, format!("#!/bin/sh\n{record}\n{text}\n")).expect("a script");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("a script that can be run");
+    path
+}
+
+/// Runs the last argument, as a server does with what ssh brings.
+const SERVE: &str = "for last; do :; done\nexec sh -c \"$last\"";
+
+#[test]
+fn a_package_comes_over_ssh() {
+    skip("repository::ssh: a real ssh server", "none is set up by the tests; a script stands in for ssh");
+    let repository = Repository::with(&[("pkg/f", "1")]);
+    let home = tempfile::tempdir().unwrap();
+    let commit = repository.git(&["rev-parse", "HEAD"]);
+    let command = script(home.path(), "ssh", SERVE);
+    let remotes = remotes(home.path(), &[("GIT_SSH_COMMAND", &format!("{} -x", command.display()))]);
+    let url = format!("git@host.example:{}", repository.url());
+    assert_eq!(resolve(&remotes, &url, "main", "").unwrap().commit.to_string(), commit);
+    let arguments = fs::read_to_string(home.path().join("arguments")).unwrap();
+    assert_eq!(
+        arguments.lines().collect::<Vec<_>>(),
+        [
+            "-x",
+            "-o",
+            "SendEnv=GIT_PROTOCOL",
+            "-o",
+            "BatchMode=yes",
+            "-o",
+            "ConnectTimeout=30",
+            "git@host.example",
+            &format!("git-upload-pack '{}'", repository.url()),
+        ]
+    );
+    assert_eq!(listing(&read(&remotes, &url, &commit, "pkg").unwrap()), ["100644 f 1"]);
+    let with_port = format!("ssh://host.example:2222{}", repository.url());
+    assert_eq!(listing(&read(&remotes, &with_port, &commit, "pkg").unwrap()), ["100644 f 1"]);
+    let arguments = fs::read_to_string(home.path().join("arguments")).unwrap();
+    assert!(arguments.contains("\n-p\n2222\nhost.example\n"), "{arguments}");
+}
+
+#[test]
+fn a_program_that_is_not_openssh_gets_no_options() {
+    let repository = Repository::with(&[("pkg/f", "1")]);
+    let home = tempfile::tempdir().unwrap();
+    let commit = repository.git(&["rev-parse", "HEAD"]);
+    let command = script(home.path(), "carrier", &format!("[ \"$1\" = -G ] && exit 1\n{SERVE}"));
+    fs::write(home.path().join(".gitconfig"), format!("[core]\nsshCommand = {}\n", command.display()))
+        .unwrap();
+    let remotes = remotes(home.path(), &[]);
+    let url = format!("host.example:{}", repository.url());
+    assert_eq!(listing(&read(&remotes, &url, &commit, "pkg").unwrap()), ["100644 f 1"]);
+    let arguments = fs::read_to_string(home.path().join("arguments")).unwrap();
+    let served = format!("git-upload-pack '{}'", repository.url());
+    assert_eq!(arguments.lines().collect::<Vec<_>>(), ["-G", "host.example", "host.example", &served]);
+    let error = resolve(&remotes, "ssh://host.example:22/a", "main", "").unwrap_err();
+    assert!(error.to_string().contains("takes no port\nhint: set ssh.variant to ssh"), "{error}");
+}
+
+#[test]
+fn paths_are_one_word_for_the_other_side() {
+    let outer = tempfile::tempdir().unwrap();
+    let odd = outer.path().join("it's $(odd)!");
+    fs::create_dir(&odd).unwrap();
+    let repository = Repository::with(&[("f", "1")]);
+    let bare = repository.bare(&odd);
+    let command = script(outer.path(), "ssh", SERVE);
+    let remotes = remotes(outer.path(), &[("GIT_SSH", command.to_str().unwrap())]);
+    let url = format!("host:{}", bare.display());
+    assert_eq!(resolve(&remotes, &url, "main", "").unwrap().name, "main");
+}
+
+#[test]
+fn failures_are_told_apart() {
+    let home = tempfile::tempdir().unwrap();
+    let check = |text: &str| {
+        let command = script(home.path(), "ssh", text);
+        let remotes = remotes(home.path(), &[("GIT_SSH_COMMAND", command.to_str().unwrap())]);
+        resolve(&remotes, "git@host:nothing", "main", "").unwrap_err()
+    };
+    let error = check("echo 'ssh: Could not resolve hostname host: no' >&2; exit 255");
+    assert_eq!(
+        error.to_string(),
+        "cannot reach \"git@host:nothing\": ssh: Could not resolve hostname host: no"
+    );
+    let error = check("echo 'git@host: Permission denied (publickey).' >&2; exit 255");
+    assert!(matches!(error, Error::Credentials { .. }), "{error}");
+    let error = check(SERVE);
+    assert!(matches!(error, Error::NotARepository { .. }), "{error}");
+    let error = check("echo hello; exit 0");
+    assert!(matches!(error, Error::Protocol { .. }), "{error}");
+
+    let remotes = remotes(home.path(), &[("GIT_SSH", "/no/such/ssh")]);
+    let error = resolve(&remotes, "host:a", "main", "").unwrap_err();
+    assert_eq!(error.to_string(), "cannot reach \"host:a\": cannot start \"/no/such/ssh\": not found");
+}
