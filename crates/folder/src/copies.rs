@@ -1,0 +1,85 @@
+//! Copies of files, outside of the package.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use lanai_krm::Package;
+use lanai_krm::package::File;
+use lanai_types::SafePath;
+
+use crate::sync::sync;
+use crate::{Error, entry};
+
+/// How many folders of copies a package can have.
+const MAX_FOLDERS: usize = 100_000;
+
+/// Where copies of the files of a package go: a folder of its own for each command that saves something, made when the
+/// first file is saved.
+#[derive(Debug)]
+pub struct Copies {
+    place: PathBuf,
+    name: String,
+    folder: Option<PathBuf>,
+}
+
+impl Copies {
+    /// Copies go to new folders in `place`, called `name` and a number. `place` must not be in the package.
+    pub fn new(place: impl Into<PathBuf>, name: impl Into<String>) -> Self {
+        Self { place: place.into(), name: name.into(), folder: None }
+    }
+
+    /// The folder, if anything was saved.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
+    /// Saves the files of a package at these paths, and makes them last.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn save<'a>(
+        &mut self,
+        package: &Package,
+        paths: impl IntoIterator<Item = &'a SafePath>,
+    ) -> Result<(), Error> {
+        let mut saved = Vec::new();
+        for path in paths {
+            if let Some(file) = package.get(path) {
+                saved.push(self.save_file(path, file)?);
+            }
+        }
+        match &self.folder {
+            Some(folder) => sync(folder, &saved),
+            None => Ok(()),
+        }
+    }
+
+    /// Saves one file and says where it is.
+    pub(crate) fn save_file(&mut self, path: &SafePath, file: &File) -> Result<PathBuf, Error> {
+        let target = self.made()?.join(path.as_str());
+        let parent = target.parent().unwrap_or(&target);
+        fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
+        entry::write(&target, file, None).map_err(Error::io("write", &target))?;
+        Ok(target)
+    }
+
+    fn made(&mut self) -> Result<PathBuf, Error> {
+        if let Some(folder) = &self.folder {
+            return Ok(folder.clone());
+        }
+        fs::create_dir_all(&self.place).map_err(Error::io("create", &self.place))?;
+        for number in 1..=MAX_FOLDERS {
+            let folder = self.place.join(format!("{}-{number}", self.name));
+            match fs::create_dir(&folder) {
+                Ok(()) => {
+                    self.folder = Some(folder.clone());
+                    return Ok(folder);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Error::io("create", &folder)(error)),
+            }
+        }
+        Err(Error::Exists(self.place.join(format!("{}-{MAX_FOLDERS}", self.name))))
+    }
+}

@@ -1,0 +1,70 @@
+//! What can go wrong with a folder.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use lanai_types::SafePath;
+use lanai_types::quote::Quoted;
+
+/// Why a folder cannot be read or changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The system refused something.
+    #[error("cannot {action} {}: {cause}", Quoted(&.path.display().to_string()))]
+    Io {
+        /// What was tried: `read`, `write`, `remove`.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// A name that is not UTF-8.
+    #[error("the name of {} is not UTF-8", Quoted(&.0.display().to_string()))]
+    Name(PathBuf),
+    /// What is in the folder is no package: a path, or a limit.
+    #[error("folder {}: {cause}", Quoted(&.root.display().to_string()))]
+    Package {
+        /// The folder.
+        root: PathBuf,
+        /// Which rule is broken.
+        cause: lanai_krm::package::Error,
+    },
+    /// Somebody else is changing the package.
+    #[error("package {} is being changed by {holder}", Quoted(&.root.display().to_string()))]
+    Locked {
+        /// The package.
+        root: PathBuf,
+        /// Who it is, as far as that is known.
+        holder: String,
+    },
+    /// The package is not what the change was made for; nothing was changed.
+    #[error(
+        "file {} was changed by somebody else meanwhile; nothing was written",
+        Quoted(&.root.join(.path.as_str()).display().to_string())
+    )]
+    Changed {
+        /// The package.
+        root: PathBuf,
+        /// The first file that is another one.
+        path: SafePath,
+    },
+    /// A package has a file where the lock and the journal are kept.
+    #[error("file {} cannot be written: the name \"{}\" is kept for the program", Quoted(.0.as_str()), crate::STATE_FOLDER)]
+    Reserved(SafePath),
+    /// Content that was made to have the digest of other content.
+    #[error(transparent)]
+    Collision(#[from] lanai_krm::digest::Collision),
+    /// There is something already where a new folder is to be.
+    #[error("{} is there already", Quoted(&.0.display().to_string()))]
+    Exists(PathBuf),
+}
+
+impl Error {
+    /// For `map_err`: what was tried with which path.
+    pub(crate) fn io(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.as_ref().to_path_buf();
+        move |cause| Self::Io { action, path, cause }
+    }
+}

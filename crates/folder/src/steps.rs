@@ -1,0 +1,45 @@
+//! The points at which a process can be killed.
+
+/// What was just done to a folder. Between any two of them a process can die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// The journal is there and empty.
+    JournalCreated,
+    /// A part of the journal is written.
+    JournalHalfWritten,
+    /// All of the journal is written, and may be lost in a power cut.
+    JournalWritten,
+    /// The journal is on the disk: from here on the change will be made.
+    JournalSynced,
+    /// A file was removed.
+    FileRemoved,
+    /// A folder that became empty was removed.
+    FolderRemoved,
+    /// A folder was made.
+    FolderCreated,
+    /// A new file is there, under another name.
+    TemporaryWritten,
+    /// It got its own name.
+    FileRenamed,
+    /// Everything is on the disk.
+    Synced,
+    /// The journal is gone: the change was made.
+    JournalRemoved,
+}
+
+/// Is told of every step, right after it. Tests kill the process there.
+pub trait Steps {
+    /// The step was done.
+    fn reached(&mut self, step: Step);
+}
+
+/// Nobody needs to know.
+impl Steps for () {
+    fn reached(&mut self, _step: Step) {}
+}
+
+impl<F: FnMut(Step)> Steps for F {
+    fn reached(&mut self, step: Step) {
+        self(step);
+    }
+}

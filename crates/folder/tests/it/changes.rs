@@ -1,0 +1,139 @@
+//! Changing a folder.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use lanai_folder::{Applied, Error, Kept, Step, create};
+
+use crate::support::{Place, names, package, safe};
+
+/// Makes one package of the other on disk, both ways.
+fn check(one: &[(&str, &str)], other: &[(&str, &str)]) {
+    let (one, other) = (package(one), package(other));
+    let place = Place::with(&one);
+    for (before, after) in [(&one, &other), (&other, &one)] {
+        let applied = place.apply(before, after).expect("it can be written");
+        let diff = before.diff(after);
+        let expected = (diff.added.len() + diff.changed.len(), diff.removed.len());
+        assert_eq!((applied.written, applied.removed), expected);
+        assert_eq!(&place.package(), after);
+    }
+}
+
+#[test]
+fn the_difference_is_written() {
+    check(&[], &[("a", "1")]);
+    check(&[("a", "1"), ("b/c/d", "2"), ("e", "3")], &[("a", "one"), ("e", "3"), ("f/g", "4")]);
+    check(&[("a", "1")], &[("a*", "1")]);
+    check(&[("a", "1")], &[("a@", "1")]);
+    check(&[("a@", "x")], &[("a@", "y")]);
+    check(&[("a", "1")], &[("a/b", "a folder where a file was")]);
+    check(&[("a/b/c", "1"), ("a/d", "2")], &[("a", "a file where a folder was")]);
+    check(&[("a@", "b"), ("b/c", "1")], &[("a/c", "not behind the link"), ("b/c", "1")]);
+    check(&[("a", "")], &[("a", "text")]);
+}
+
+#[test]
+fn permissions_stay() {
+    let place = Place::with(&package(&[("a", "1"), ("b", "1")]));
+    let mode = |path| fs::metadata(place.path(path)).unwrap().permissions().mode() & 0o777;
+    fs::set_permissions(place.path("a"), fs::Permissions::from_mode(0o640)).unwrap();
+    fs::set_permissions(place.path("b"), fs::Permissions::from_mode(0o600)).unwrap();
+    place.apply(&package(&[("a", "1"), ("b", "1")]), &package(&[("a", "2"), ("b*", "2")])).unwrap();
+    assert_eq!((mode("a"), mode("b")), (0o640, 0o700));
+}
+
+#[test]
+fn what_is_no_part_of_the_package_stays() {
+    let place = Place::with(&package(&[("a/b", "1")]));
+    fs::create_dir(place.path("a/.git")).unwrap();
+    place.apply(&package(&[("a/b", "1")]), &package(&[])).unwrap();
+    assert_eq!(names(&place.root()), ["a", "a/.git"]);
+}
+
+#[test]
+fn a_file_that_is_not_as_it_was_read_stops_everything() {
+    let before = package(&[("a", "1"), ("b", "1")]);
+    let place = Place::with(&before);
+    fs::write(place.path("b"), "edited").unwrap();
+    let error = place.apply(&before, &package(&[("a", "2"), ("b", "2")])).unwrap_err();
+    assert!(matches!(&error, Error::Changed { path, .. } if path.as_str() == "b"), "{error}");
+    assert_eq!(place.package(), package(&[("a", "1"), ("b", "edited")]));
+    // A file that appeared where a new one is to be.
+    let error = place.apply(&package(&[]), &package(&[("a", "2")])).unwrap_err();
+    assert!(matches!(error, Error::Changed { .. }), "{error}");
+    // A file that is the same whatever happens does not matter.
+    place.apply(&before, &package(&[("a", "2"), ("b", "1")])).unwrap();
+    assert_eq!(place.package(), package(&[("a", "2"), ("b", "edited")]));
+}
+
+#[test]
+fn a_file_that_changes_under_our_hands_is_not_overwritten() {
+    let before = package(&[("a", "1"), ("b", "1"), ("c", "1"), ("d/e", "1")]);
+    let after = package(&[("a", "2"), ("b", "2"), ("d/e", "2")]);
+    let place = Place::with(&before);
+    let mut copies = place.copies();
+    let mut meddle = |step| {
+        if step == Step::JournalSynced {
+            fs::write(place.path("b"), "edited").unwrap();
+            fs::write(place.path("c"), "edited too").unwrap();
+            fs::remove_dir_all(place.path("d")).unwrap();
+            symlink("..", place.path("d")).unwrap();
+        }
+    };
+    let applied = lanai_folder::apply(&place.lock(), &before, &after, &mut copies, &mut meddle).unwrap();
+    let folder = copies.folder().unwrap();
+    let kept = |path: &str, copy| Kept { path: safe(path), copy };
+    let copy = |path: &str| Some(folder.join(path));
+    assert_eq!(
+        applied,
+        Applied {
+            written: 1,
+            removed: 0,
+            kept: vec![kept("c", None), kept("b", copy("b")), kept("d/e", copy("d/e"))]
+        }
+    );
+    assert_eq!(place.package(), package(&[("a", "2"), ("b", "edited"), ("c", "edited too"), ("d@", "..")]));
+    assert_eq!(fs::read_to_string(folder.join("b")).unwrap(), "2");
+    assert!(!place.path("../e").exists(), "nothing was written through the link");
+}
+
+#[test]
+fn our_own_name_is_refused() {
+    let place = Place::new();
+    let error = place.apply(&package(&[]), &package(&[("a/.lanai-change/x", "")])).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "file \"a/.lanai-change/x\" cannot be written: the name \".lanai-change\" is kept for the program"
+    );
+    assert_eq!(names(&place.root()), [""; 0]);
+}
+
+#[test]
+fn a_new_folder_appears_as_a_whole() {
+    let place = Place::new();
+    let files = package(&[("a/b", "1"), ("run*", "2"), ("l@", "a")]);
+    create(&place.path("new"), &files).unwrap();
+    assert_eq!(names(&place.root()), ["new", "new/a", "new/a/b", "new/l", "new/run"]);
+    assert!(matches!(create(&place.path("new"), &files), Err(Error::Exists(_))));
+    // What a killed process left is in nobody's way.
+    fs::create_dir_all(place.path(".lanai-change-new-other/junk")).unwrap();
+    create(&place.path("other"), &package(&[("x", "")])).unwrap();
+    assert_eq!(names(&place.path("other")), ["x"]);
+    assert!(!place.path(".lanai-change-new-other").exists());
+    assert!(matches!(create(&place.path("no/parent"), &files), Err(Error::Io { .. })));
+}
+
+#[test]
+fn copies_are_saved_outside() {
+    let files = package(&[("a", "1"), ("b/c*", "2")]);
+    let place = Place::with(&files);
+    let mut copies = place.copies();
+    copies.save(&files, []).unwrap();
+    assert_eq!(copies.folder(), None, "nothing was saved, nothing is made");
+    copies.save(&files, [&safe("b/c"), &safe("new")]).unwrap();
+    assert_eq!(names(copies.folder().unwrap()), ["b", "b/c"]);
+    let mut second = place.copies();
+    second.save(&files, [&safe("a")]).unwrap();
+    assert_ne!(copies.folder(), second.folder());
+}

@@ -1,0 +1,160 @@
+//! A process is killed behind every step, and behind every step of the recovery.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use lanai_folder::{Copies, Recovery, Step, apply, lock, recover};
+use lanai_krm::Package;
+
+use crate::support::{Place, package};
+
+/// What the child is to do: the folder, and the number of the step behind which it dies.
+const FOLDER: &str = "LANAI_TEST_FOLDER";
+const WORK: &str = "LANAI_TEST_WORK";
+const DIE_AT: &str = "LANAI_TEST_DIE_AT";
+
+fn before() -> Package {
+    package(&[
+        ("Kptfile", "old"),
+        ("gone.yaml", "old"),
+        ("folder/inner/a", "old"),
+        ("kept", "same"),
+        ("run", "old"),
+        ("link@", "old"),
+        ("turns", "a file"),
+    ])
+}
+
+fn after() -> Package {
+    package(&[
+        ("Kptfile", "new"),
+        ("folder", "a file now"),
+        ("kept", "same"),
+        ("new/deep/file", "new"),
+        ("run*", "old"),
+        ("link@", "new"),
+        ("turns/into", "a folder"),
+    ])
+}
+
+/// Not a test of its own: what the killed process does.
+#[test]
+fn child() {
+    let (Some(root), Ok(work)) = (env::var_os(FOLDER).map(PathBuf::from), env::var(WORK)) else { return };
+    let die_at: usize = env::var(DIE_AT).unwrap().parse().unwrap();
+    let mut number = 0;
+    let mut steps = |step: Step| {
+        println!("step {step:?}");
+        number += 1;
+        if number == die_at {
+            std::process::abort();
+        }
+    };
+    let mut copies = Copies::new(root.with_file_name("saved"), "pkg");
+    if work == "apply" {
+        apply(&lock(&root, "the child").unwrap(), &before(), &after(), &mut copies, &mut steps).unwrap();
+    } else {
+        recover(&root, &mut copies, &mut steps).unwrap();
+    }
+}
+
+/// Runs the child; returns the steps that it reached.
+#[allow(clippy::disallowed_methods, reason = "a test starts itself again, to be killed")]
+fn run(root: &Path, work: &str, die_at: usize) -> Vec<String> {
+    let output = Command::new(env::current_exe().expect("it runs"))
+        .args(["--exact", "killed::child", "--nocapture"])
+        .env(FOLDER, root)
+        .env(WORK, work)
+        .env(DIE_AT, die_at.to_string())
+        .stderr(Stdio::null())
+        .output()
+        .expect("it starts");
+    let text = String::from_utf8(output.stdout).expect("it is text");
+    let steps: Vec<String> =
+        text.lines().filter_map(|line| Some(line.split_once("step ")?.1.to_owned())).collect();
+    assert_eq!(output.status.success(), steps.len() < die_at, "it dies where it should:\n{text}");
+    steps
+}
+
+#[test]
+fn killed_behind_any_step_the_folder_is_old_or_new() {
+    let all = run(&Place::with(&before()).root(), "apply", usize::MAX);
+    assert_eq!(all.first().map(String::as_str), Some("JournalCreated"));
+    assert_eq!(all.last().map(String::as_str), Some("JournalRemoved"));
+    for name in [
+        "JournalHalfWritten",
+        "FileRemoved",
+        "FolderRemoved",
+        "FolderCreated",
+        "TemporaryWritten",
+        "FileRenamed",
+    ] {
+        assert!(all.iter().any(|step| step == name), "{name} is among the steps: {all:?}");
+    }
+    // Where only the process dies, what was written is there; the sync is for power cuts.
+    let written = 1 + all.iter().position(|step| step == "JournalWritten").unwrap();
+    for die_at in 1..=all.len() {
+        let place = Place::with(&before());
+        run(&place.root(), "apply", die_at);
+        let recovery = recover(&place.root(), &mut place.copies(), &mut ()).unwrap();
+        let (expected, as_expected) = match die_at {
+            _ if die_at < written => (before(), recovery == Recovery::Undone),
+            _ if die_at == all.len() => (after(), recovery == Recovery::Nothing),
+            _ => (after(), matches!(recovery, Recovery::Finished(_))),
+        };
+        assert!(as_expected, "killed behind step {die_at} ({}): {recovery:?}", all[die_at - 1]);
+        assert_eq!(place.package(), expected, "killed behind step {die_at} ({})", all[die_at - 1]);
+        assert_eq!(place.copies().folder(), None);
+        assert_eq!(recover(&place.root(), &mut place.copies(), &mut ()).unwrap(), Recovery::Nothing);
+    }
+}
+
+#[test]
+fn killed_behind_any_step_of_the_recovery_the_next_one_finishes() {
+    let all = run(&Place::with(&before()).root(), "apply", usize::MAX);
+    let synced = 1 + all.iter().position(|step| step == "JournalSynced").unwrap();
+    for first in (synced..all.len()).step_by(3) {
+        for second in 1.. {
+            let place = Place::with(&before());
+            run(&place.root(), "apply", first);
+            let steps = run(&place.root(), "recover", second);
+            recover(&place.root(), &mut place.copies(), &mut ()).unwrap();
+            assert_eq!(
+                place.package(),
+                after(),
+                "killed behind step {first}, then behind step {second} of the recovery"
+            );
+            if steps.len() < second {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_power_cut_leaves_is_not_taken_for_somebodys_work() {
+    for left in ["", "n", "n\0", "\0\0\0"] {
+        let place = Place::with(&before());
+        let all = run(&place.root(), "apply", usize::MAX);
+        let place = Place::with(&before());
+        let renamed = 1 + all.iter().rposition(|step| step == "FileRenamed").unwrap();
+        run(&place.root(), "apply", renamed);
+        std::fs::write(place.path("Kptfile"), left).unwrap();
+        recover(&place.root(), &mut place.copies(), &mut ()).unwrap();
+        assert_eq!(place.package(), after(), "{left:?}");
+    }
+}
+
+#[test]
+fn somebodys_work_after_the_kill_is_kept() {
+    let place = Place::with(&before());
+    run(&place.root(), "apply", 4);
+    std::fs::write(place.path("Kptfile"), "edited").unwrap();
+    let mut copies = place.copies();
+    let recovery = recover(&place.root(), &mut copies, &mut ()).unwrap();
+    let Recovery::Finished(applied) = recovery else { panic!("{recovery:?}") };
+    assert_eq!(applied.kept.len(), 1);
+    assert_eq!(std::fs::read_to_string(place.path("Kptfile")).unwrap(), "edited");
+    assert_eq!(std::fs::read_to_string(copies.folder().unwrap().join("Kptfile")).unwrap(), "new");
+}

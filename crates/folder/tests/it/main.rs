@@ -1,0 +1,7 @@
+//! Tests of packages on disks.
+
+mod changes;
+mod killed;
+mod reading;
+mod support;
+mod writers;
