@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use lanai_yaml::Path;
 
 use crate::file::Source;
+use crate::pkg::Pkg;
 use crate::yaml::Which;
 
 /// Looks after packages of Kubernetes configuration.
@@ -22,6 +23,9 @@ pub(crate) enum Command {
     /// Read and edit YAML files, byte for byte as they are but for the edit
     #[command(subcommand)]
     Yaml(Yaml),
+    /// Fetch packages, look at them, and take over what changed upstream
+    #[command(subcommand, visible_alias = "package")]
+    Pkg(Pkg),
 }
 
 #[derive(Debug, Subcommand)]

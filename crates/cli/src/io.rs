@@ -1,5 +1,7 @@
 //! Where input comes from and output goes.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::{ErrorKind, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,6 +20,19 @@ pub struct Io<'a> {
     pub colour: Colour,
     /// The folder in which relative file names begin; an empty one is the current folder of the process.
     pub folder: PathBuf,
+    /// The environment of the process: where caches and saved copies go, and what Git is told by it.
+    pub environment: BTreeMap<OsString, OsString>,
+    /// Who reads the errors and notes.
+    pub audience: Audience,
+}
+
+/// Who reads the errors and notes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    /// Somebody who waits at a terminal, and wants to see that something is going on.
+    Terminal,
+    /// A file or a program, which does not.
+    Record,
 }
 
 /// Whether a text may have colours.
@@ -38,6 +53,8 @@ pub enum Exit {
     Failure,
     /// The arguments make no sense: 2.
     Usage,
+    /// There are conflicts, and nobody said whose side wins: 3.
+    Conflicts,
 }
 
 impl From<Exit> for ExitCode {
@@ -46,6 +63,7 @@ impl From<Exit> for ExitCode {
             Exit::Success => ExitCode::SUCCESS,
             Exit::Failure => ExitCode::FAILURE,
             Exit::Usage => ExitCode::from(2),
+            Exit::Conflicts => ExitCode::from(3),
         }
     }
 }

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `args` | what can be typed |
 //! | `yaml` | `lanai yaml get`, `set` and `fmt` |
+//! | `pkg` | `lanai pkg get`, `init`, `tree`, `cat`, `diff` and `update` |
 //! | `file` | reading files, and replacing them whole or not at all |
 //! | `diff` | what changes, for people |
 //! | `failure` | what went wrong, for people |
@@ -17,6 +18,7 @@ mod diff;
 mod failure;
 mod file;
 mod io;
+mod pkg;
 mod yaml;
 
 use std::ffi::OsString;
@@ -26,7 +28,7 @@ use clap::Parser;
 use args::{Arguments, Command};
 use failure::Failure;
 
-pub use io::{Colour, Exit, Io};
+pub use io::{Audience, Colour, Exit, Io};
 
 /// Runs one command; the first argument is the program's name.
 ///
@@ -38,6 +40,7 @@ pub use io::{Colour, Exit, Io};
 pub fn run(arguments: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
     let done = match Arguments::try_parse_from(arguments) {
         Ok(Arguments { command: Command::Yaml(command) }) => yaml::run(&command, io),
+        Ok(Arguments { command: Command::Pkg(command) }) => pkg::run(&command, io),
         Err(error) if error.use_stderr() => {
             io.tell(&error.render().to_string());
             return Exit::Usage;

@@ -1,23 +1,26 @@
 //! The `lanai` binary: wiring only.
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
-use lanai_cli::{Colour, Io};
+use lanai_cli::{Audience, Colour, Io};
 
 fn main() -> ExitCode {
     let colour = match AutoStream::choice(&io::stdout()) {
         ColorChoice::Never => Colour::Plain,
         ColorChoice::Auto | ColorChoice::AlwaysAnsi | ColorChoice::Always => Colour::Ansi,
     };
+    let audience = if io::stderr().is_terminal() { Audience::Terminal } else { Audience::Record };
     let mut io = Io {
         stdin: &mut io::stdin().lock(),
         stdout: &mut io::stdout().lock(),
         stderr: &mut io::stderr().lock(),
         colour,
         folder: PathBuf::new(),
+        environment: std::env::vars_os().collect(),
+        audience,
     };
     lanai_cli::run(std::env::args_os(), &mut io).into()
 }

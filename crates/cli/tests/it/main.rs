@@ -1,9 +1,10 @@
 //! The commands in this process, with a world of the test's own. `crates/lanai` runs the real binary.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
 
-use lanai_cli::{Colour, Exit, Io, run};
+use lanai_cli::{Audience, Colour, Exit, Io, run};
 
 /// A standard output that refuses everything.
 struct Refusing(ErrorKind);
@@ -33,6 +34,8 @@ fn relative_names_begin_in_the_folder_that_was_given() {
         stderr: &mut stderr,
         colour: Colour::Ansi,
         folder: folder.path().into(),
+        environment: BTreeMap::new(),
+        audience: Audience::Record,
     };
     let exit = run(arguments("lanai yaml set f.yaml a 2 --diff"), &mut io);
     let diff = "\u{1b}[1m--- f.yaml\u{1b}[0m\n\u{1b}[1m+++ f.yaml\u{1b}[0m\n\u{1b}[36m@@ -1 +1 @@\u{1b}[0m\n\
@@ -52,6 +55,8 @@ fn output_that_cannot_be_written_is_an_error_unless_nobody_reads() {
             stderr: &mut stderr,
             colour: Colour::Plain,
             folder: "".into(),
+            environment: BTreeMap::new(),
+            audience: Audience::Record,
         };
         assert_eq!(run(arguments(line), &mut io), expected, "{line}");
         assert_eq!(String::from_utf8(stderr).unwrap(), told, "{line}");

@@ -13,6 +13,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("yaml", &["types"]),
     ("krm", &["yaml"]),
     ("merge", &["krm"]),
+    ("folder", &["types", "krm"]),
     ("functions", &["krm"]),
     ("catalog", &["types"]),
     ("evaluate", &["krm"]),
@@ -27,7 +28,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("controllers", &["api", "engine"]),
     ("apiserver", &["api", "store", "engine"]),
     ("web", &["api", "engine"]),
-    ("cli", &["engine", "executor"]),
+    ("cli", &["engine", "executor", "folder"]),
     ("lanai", &["cli", "apiserver", "controllers", "web"]),
     ("testkit", &[]),
 ];

@@ -2,5 +2,6 @@
 
 mod arrows;
 mod dependencies;
+mod pkg_cli;
 mod repository;
 mod yaml_cli;

@@ -1,0 +1,129 @@
+//! What a Kptfile says about where its package comes from.
+
+use std::path::Path;
+
+use lanai_krm::kptfile::{self, Git, GitLock, OriginType, Upstream, UpstreamLock};
+use lanai_krm::package::{File, Folder};
+use lanai_krm::{Kptfile, Package};
+use lanai_types::quote::Quoted;
+use lanai_types::{CommitId, SafePath};
+
+use super::address;
+use crate::failure::Failure;
+
+/// A folder of a repository at a version, as `upstream` names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Source {
+    pub repo: String,
+    pub folder: Folder,
+    pub reference: String,
+}
+
+/// What was fetched, as `upstreamLock` names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Locked {
+    pub source: Source,
+    pub commit: CommitId,
+}
+
+/// The path of the Kptfile of a folder.
+pub(super) fn path(folder: &Folder) -> Result<SafePath, Failure> {
+    let path = match folder {
+        Folder::Root => kptfile::FILE_NAME.parse(),
+        Folder::At(folder) => format!("{folder}/{}", kptfile::FILE_NAME).parse(),
+    };
+    path.map_err(|error| Failure::new(format!("{error}")))
+}
+
+/// Reads the Kptfile of a folder of a package; `None` when there is none. `root` is where the package is, for messages.
+///
+/// # Errors
+/// When it cannot be read.
+pub(super) fn read(package: &Package, folder: &Folder, root: &Path) -> Result<Option<Kptfile>, Failure> {
+    let path = path(folder)?;
+    let Some(file) = package.get(&path) else { return Ok(None) };
+    let shown = root.join(path.as_str());
+    let refused = |why: String| Failure::new(format!("file {}: {why}", Quoted(&shown.display().to_string())));
+    let text = file.text().ok_or_else(|| refused("it is no text".into()))?;
+    Kptfile::parse(text).map(Some).map_err(|error| refused(error.to_string()))
+}
+
+/// Puts a Kptfile into a folder of a package, with the mode that it had.
+///
+/// # Errors
+/// When the package becomes too large.
+pub(super) fn write(package: &mut Package, folder: &Folder, kptfile: &Kptfile) -> Result<(), Failure> {
+    let path = path(folder)?;
+    let mode = package.get(&path).map_or(lanai_krm::package::Mode::Regular, File::mode);
+    let file = File::new(kptfile.to_string().into_bytes(), mode);
+    package.insert(path, file).map(|_| ()).map_err(|error| Failure::new(error.to_string()))
+}
+
+/// Where the package comes from; `None` when it has no upstream.
+///
+/// # Errors
+/// When the upstream is no Git repository, or says too little.
+pub(super) fn source(kptfile: &Kptfile) -> Result<Option<Source>, Failure> {
+    let Some(upstream) = &kptfile.fields().upstream else { return Ok(None) };
+    let Some(git) = upstream.git.as_ref().filter(|git| !git.repo.is_empty()) else {
+        return Err(Failure::new(format!(
+            "the upstream of package {} is no git repository",
+            Quoted(kptfile.name())
+        )));
+    };
+    let folder = address::folder(&git.directory)?;
+    Ok(Some(Source { repo: git.repo.clone(), folder, reference: git.reference.clone() }))
+}
+
+/// What was fetched; `None` when nothing was, or nobody knows what.
+///
+/// # Errors
+/// When it names no commit.
+pub(super) fn locked(kptfile: &Kptfile) -> Result<Option<Locked>, Failure> {
+    let lock = kptfile.fields().upstream_lock.as_ref().and_then(|lock| lock.git.as_ref());
+    let Some(lock) = lock.filter(|lock| !lock.commit.is_empty()) else { return Ok(None) };
+    let commit = lock.commit.parse().map_err(|error| {
+        Failure::new(format!("the upstreamLock of package {}: {error}", Quoted(kptfile.name())))
+    })?;
+    let folder = address::folder(&lock.directory)?;
+    let source = Source { repo: lock.repo.clone(), folder, reference: lock.reference.clone() };
+    Ok(Some(Locked { source, commit }))
+}
+
+/// Whether the package has an upstream and was not fetched: its Kptfile stands for it.
+pub(super) fn is_unfetched(kptfile: &Kptfile) -> bool {
+    kptfile.fields().upstream.is_some() && kptfile.fields().upstream_lock.is_none()
+}
+
+/// Says where the package comes from and what was fetched; what else `upstream` says stays.
+///
+/// # Errors
+/// When the Kptfile cannot be edited.
+pub(super) fn set_origin(
+    kptfile: &mut Kptfile,
+    source: &Source,
+    found: &str,
+    commit: CommitId,
+) -> Result<(), Failure> {
+    let directory = address::directory(&source.folder);
+    let lock = GitLock {
+        repo: source.repo.clone(),
+        directory: directory.clone(),
+        reference: found.into(),
+        commit: commit.to_string(),
+    };
+    let git = Git { repo: source.repo.clone(), directory, reference: source.reference.clone() };
+    let edited = kptfile.edit(|fields| {
+        let upstream = fields.upstream.get_or_insert_with(Upstream::default);
+        upstream.origin = Some(OriginType::Git);
+        upstream.git = Some(git);
+        fields.upstream_lock =
+            Some(UpstreamLock { origin: Some(OriginType::Git), git: Some(lock), generic: None });
+    });
+    edited.map_err(|error| uneditable(kptfile, &error))
+}
+
+/// Why a Kptfile cannot be changed.
+pub(super) fn uneditable(kptfile: &Kptfile, error: &lanai_yaml::edit::Error) -> Failure {
+    Failure::new(format!("the Kptfile of package {} cannot be edited: {error}", Quoted(kptfile.name())))
+}

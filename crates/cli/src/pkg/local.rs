@@ -1,0 +1,176 @@
+//! The package on disk.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lanai_folder::{Applied, Copies, Lock, OddKind, Recovery};
+use lanai_krm::Package;
+use lanai_types::Limits;
+use lanai_types::quote::Quoted;
+
+use crate::failure::{Failure, cause};
+use crate::io::Io;
+
+/// A package on disk, as it was read.
+#[derive(Debug)]
+pub(super) struct Local {
+    /// Its folder, from the root of the disk.
+    pub root: PathBuf,
+    pub package: Package,
+    /// The right to change it, where that was asked for.
+    lock: Option<Lock>,
+}
+
+/// What is to be done with a package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Look,
+    Change(&'static str),
+}
+
+impl Local {
+    /// Opens a package, after finishing what a killed command left behind.
+    ///
+    /// # Errors
+    /// When the folder is not there or cannot be read, and when somebody else is changing it.
+    pub fn open(path: &Path, purpose: Purpose, io: &mut Io<'_>) -> Result<Self, Failure> {
+        let shown = path.display().to_string();
+        let cannot = |why: &str| Failure::new(format!("cannot open {}: {why}", Quoted(&shown)));
+        let root = match fs::canonicalize(absolute(path, io)?) {
+            Ok(root) if root.is_dir() => root,
+            Ok(_) => return Err(cannot("it is no folder")),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(cannot("there is no such folder"));
+            }
+            Err(error) => return Err(cannot(&cause(&error))),
+        };
+        recover(&root, io)?;
+        let lock = match purpose {
+            Purpose::Look => None,
+            Purpose::Change(who) => Some(lock(&root, who)?),
+        };
+        let mut contents = lanai_folder::read(&root, Limits::default()).map_err(failure)?;
+        let inner = contents.odd.iter().filter(|odd| odd.kind == OddKind::Unfinished);
+        let inner: Vec<PathBuf> = inner.filter_map(|odd| odd.path.parent().map(Path::to_path_buf)).collect();
+        let inner: Vec<&PathBuf> = inner.iter().filter(|folder| **folder != root).collect();
+        if !inner.is_empty() {
+            for folder in inner {
+                recover(folder, io)?;
+            }
+            contents = lanai_folder::read(&root, Limits::default()).map_err(failure)?;
+        }
+        Ok(Self { root, package: contents.package, lock })
+    }
+
+    /// The name of the folder.
+    pub fn name(&self) -> String {
+        base(&self.root)
+    }
+
+    /// Makes the files on disk those of `after`. Without the right to change them, nothing happens.
+    ///
+    /// # Errors
+    /// When a file was changed meanwhile, and when the system refuses.
+    pub fn write(&self, after: &Package, io: &mut Io<'_>) -> Result<(), Failure> {
+        let Some(lock) = &self.lock else { return Ok(()) };
+        let mut copies = copies(&self.root, io);
+        let applied =
+            lanai_folder::apply(lock, &self.package, after, &mut copies, &mut ()).map_err(failure)?;
+        tell_kept(&self.root, &applied, io);
+        Ok(())
+    }
+}
+
+/// Makes a new folder, or fills an empty one.
+pub(super) fn create(root: &Path, package: &Package, io: &mut Io<'_>) -> Result<(), Failure> {
+    if !root.is_dir() {
+        return lanai_folder::create(root, package).map_err(failure);
+    }
+    let empty = Package::new(*package.limits());
+    let local = Local { root: root.into(), package: empty, lock: Some(lock(root, "lanai pkg get")?) };
+    local.write(package, io)
+}
+
+fn lock(root: &Path, who: &str) -> Result<Lock, Failure> {
+    let who = format!("\"{who}\" (process {})", std::process::id());
+    lanai_folder::lock(root, &who).map_err(failure)
+}
+
+/// Finishes what a killed command left behind, and says so.
+fn recover(root: &Path, io: &mut Io<'_>) -> Result<(), Failure> {
+    let mut copies = copies(root, io);
+    match lanai_folder::recover(root, &mut copies, &mut ()).map_err(failure)? {
+        Recovery::Nothing => {}
+        Recovery::Foreign(journal) => {
+            let journal = journal.display().to_string();
+            io.tell(&format!("note: {} was made for another folder and is ignored", Quoted(&journal)));
+        }
+        Recovery::Undone => {
+            io.tell("note: a command was interrupted here before it changed anything; its plan was dropped");
+        }
+        Recovery::Finished(applied) => {
+            io.tell("note: a command was interrupted here; its changes have been finished");
+            tell_kept(root, &applied, io);
+        }
+    }
+    Ok(())
+}
+
+fn tell_kept(root: &Path, applied: &Applied, io: &mut Io<'_>) {
+    for kept in &applied.kept {
+        let path = root.join(kept.path.as_str());
+        let path = Quoted(&path.display().to_string()).to_string();
+        match &kept.copy {
+            Some(copy) => {
+                let copy = copy.display().to_string();
+                io.tell(&format!(
+                    "note: {path} was changed by somebody else and stays; what it was to become is in {}",
+                    Quoted(&copy)
+                ));
+            }
+            None => {
+                io.tell(&format!(
+                    "note: {path} was changed by somebody else and stays; it was to be removed"
+                ));
+            }
+        }
+    }
+}
+
+/// A path from the root of the disk; what it names need not be there.
+pub(super) fn absolute(path: &Path, io: &Io<'_>) -> Result<PathBuf, Failure> {
+    let joined = io.folder.join(path);
+    let joined = if joined.as_os_str().is_empty() { PathBuf::from(".") } else { joined };
+    std::path::absolute(&joined).map_err(|error| {
+        Failure::new(format!("cannot find {}: {error}", Quoted(&path.display().to_string())))
+    })
+}
+
+/// The last part of a path.
+pub(super) fn base(path: &Path) -> String {
+    path.file_name().unwrap_or(OsStr::new("/")).to_string_lossy().into_owned()
+}
+
+/// Where copies of the files of a package go: never into the package.
+pub(super) fn copies(root: &Path, io: &Io<'_>) -> Copies {
+    let variable = |name: &str| io.environment.get(OsStr::new(name)).filter(|value| !value.is_empty());
+    let state = variable("XDG_STATE_HOME").map(PathBuf::from);
+    let state = state.or_else(|| variable("HOME").map(|home| Path::new(home).join(".local/state")));
+    let state = state.filter(|state| state.is_absolute()).map(|state| state.join("lanai/saved"));
+    let place = state.filter(|state| !state.starts_with(root));
+    let place = place.unwrap_or_else(|| root.parent().unwrap_or(root).join(".lanai-saved"));
+    Copies::new(place, base(root))
+}
+
+/// An error of a folder, with what helps.
+#[allow(clippy::needless_pass_by_value, reason = "for `map_err`")]
+pub(super) fn failure(error: lanai_folder::Error) -> Failure {
+    use lanai_folder::Error;
+    let failure = Failure::new(error.to_string());
+    match error {
+        Error::Locked { .. } => failure.hint("wait until that is done"),
+        Error::Changed { .. } => failure.hint("do it again"),
+        _ => failure,
+    }
+}

@@ -1,0 +1,165 @@
+//! The marks by which a resource is known when it is merged later, whatever it is called then.
+//!
+//! A comment on `metadata` for merging, and an annotation that functions keep. Both are kpt's.
+
+use lanai_krm::Package;
+use lanai_krm::package::{File, ReadOptions};
+use lanai_types::SafePath;
+use lanai_yaml::path::Segment;
+use lanai_yaml::{CommentPlace, Content, Document, Kind, NodeRef, Path, Stream, edit};
+
+const COMMENT: &str = "kpt-merge:";
+/// How many threads mark files, and how many files are worth one.
+const MAX_THREADS: usize = 8;
+const MIN_SHARE: usize = 16;
+const ANNOTATION: &str = "internal.kpt.dev/upstream-identifier";
+
+/// Marks every resource with a name in the YAML files of a package. All other bytes stay.
+///
+/// Marks that are there stay as they are. Left out are Kptfiles, JSON, files that are ignored, and what cannot be read or
+/// edited; another comment on `metadata` is not replaced.
+pub(super) fn mark(package: &mut Package) {
+    let Ok(files) = package.resource_files(ReadOptions::default()) else { return };
+    let files: Vec<&SafePath> = files.into_iter().filter(|path| is_marked_kind(path)).collect();
+    let one = |path: &SafePath| {
+        let file = package.get(path)?;
+        let text = marked_text(file.text()?)?;
+        Some((path.clone(), File::new(text.into_bytes(), file.mode())))
+    };
+    let many = |files: &[&SafePath]| files.iter().filter_map(|path| one(path)).collect::<Vec<_>>();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+    let share = files.len().div_ceil(threads).max(MIN_SHARE);
+    let marked: Vec<(SafePath, File)> = std::thread::scope(|scope| {
+        let work: Vec<_> = files.chunks(share).map(|part| scope.spawn(|| many(part))).collect();
+        work.into_iter()
+            .flat_map(|part| part.join().expect("reading and editing a text does not panic"))
+            .collect()
+    });
+    for (path, file) in marked {
+        // A package that is full stays without.
+        let _ = package.insert(path, file);
+    }
+}
+
+fn is_marked_kind(path: &SafePath) -> bool {
+    matches!(path.extension(), Some("yaml" | "yml"))
+}
+
+/// The text with marks; `None` when there is nothing to do.
+fn marked_text(text: &str) -> Option<String> {
+    let mut stream = Stream::parse(text).ok()?;
+    for document in stream.documents_mut() {
+        if let Some(wanted) = Wanted::of(document) {
+            // What cannot be marked is merged by what it is called.
+            let _ = wanted.put(document);
+        }
+    }
+    stream.is_edited().then(|| stream.to_string())
+}
+
+/// What a document lacks.
+struct Wanted {
+    comment: Option<String>,
+    annotation: Option<String>,
+}
+
+impl Wanted {
+    fn of(document: &Document) -> Option<Self> {
+        let root = document.root();
+        let api_version = text(root.get("apiVersion")).unwrap_or_default();
+        let kind = text(root.get("kind"))?;
+        let (key, metadata) = root.own_entry("metadata")?;
+        let name = text(metadata.get("name"))?;
+        let namespace = text(metadata.get("namespace")).unwrap_or_default();
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        let comments = [metadata.line_comment(), key.line_comment()];
+        let existing = comments.into_iter().flatten().next();
+        let marked = existing.as_deref().and_then(identity);
+        let (namespace, name) = marked.clone().unwrap_or((namespace, name));
+        let in_namespace = if namespace.is_empty() { "default" } else { &namespace };
+        let annotated = metadata.get("annotations").and_then(|all| all.get(ANNOTATION)).is_some();
+        Some(Self {
+            comment: existing.is_none().then(|| format!("# {COMMENT} {namespace}/{name}")),
+            annotation: (!annotated).then(|| format!("{group}|{kind}|{in_namespace}|{name}")),
+        })
+    }
+
+    fn put(&self, document: &mut Document) -> Result<(), edit::Error> {
+        if let Some(value) = &self.annotation {
+            let path = ["metadata", "annotations", ANNOTATION].map(|key| Segment::Key(key.into()));
+            let quoted = format!("'{}'", value.replace('\'', "''"));
+            let content = Content::parse(&quoted).unwrap_or_else(|_| Content::string(value.as_str()));
+            document.set(&Path::from_iter(path), content)?;
+        }
+        if let Some(comment) = &self.comment {
+            document.root_mut().set_key_comment("metadata", CommentPlace::Line, comment)?;
+        }
+        Ok(())
+    }
+}
+
+/// Namespace and name in a comment.
+fn identity(comment: &str) -> Option<(String, String)> {
+    let mark = comment.trim_start_matches(['#', ' ']).strip_prefix(COMMENT)?.trim();
+    let (namespace, name) = mark.split_once('/')?;
+    (!name.is_empty()).then(|| (namespace.to_owned(), name.to_owned()))
+}
+
+fn text(node: Option<NodeRef<'_>>) -> Option<String> {
+    let node = node?.target();
+    let text = (node.kind() == Kind::Scalar && !node.is_null()).then(|| node.value().into_owned());
+    text.filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(before: &str, after: &str) {
+        assert_eq!(marked_text(before).as_deref().unwrap_or(before), after);
+        assert_eq!(marked_text(after), None, "a second time changes nothing");
+    }
+
+    #[test]
+    fn resources_are_marked_and_all_else_stays() {
+        check(
+            "# head\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name:   web\n  namespace: shop\nspec: {a:   1}\n\
+             ---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n    name: cm\n    annotations:\n        x: \"y\" # why\n",
+            "# head\napiVersion: apps/v1\nkind: Deployment\nmetadata: # kpt-merge: shop/web\n  name:   web\n  namespace: shop\n  \
+             annotations:\n    internal.kpt.dev/upstream-identifier: 'apps|Deployment|shop|web'\nspec: {a:   1}\n\
+             ---\napiVersion: v1\nkind: ConfigMap\nmetadata: # kpt-merge: /cm\n    name: cm\n    annotations:\n        x: \"y\" # why\n        \
+             internal.kpt.dev/upstream-identifier: '|ConfigMap|default|cm'\n",
+        );
+    }
+
+    #[test]
+    fn marks_and_comments_that_are_there_stay() {
+        check(
+            "kind: A\nmetadata: # kpt-merge: old/name\n  name: new\n",
+            "kind: A\nmetadata: # kpt-merge: old/name\n  name: new\n  annotations:\n    \
+             internal.kpt.dev/upstream-identifier: '|A|old|name'\n",
+        );
+        check(
+            "kind: A\nmetadata: # mine\n  name: a\n",
+            "kind: A\nmetadata: # mine\n  name: a\n  annotations:\n    \
+             internal.kpt.dev/upstream-identifier: '|A|default|a'\n",
+        );
+        let foreign = "kind: A\nmetadata: # kpt-merge: /a\n  name: a\n  annotations: {internal.kpt.dev/upstream-identifier: x}\n";
+        check(foreign, foreign);
+    }
+
+    #[test]
+    fn what_is_no_resource_is_left_alone() {
+        for text in [
+            "a:   1\n",
+            "kind: A\n",
+            "kind: A\nmetadata: {}\n",
+            "- 1\n",
+            "",
+            "a: [\n",
+            "kind: A\nmetadata:\n  name:\n",
+        ] {
+            assert_eq!(marked_text(text), None, "{text}");
+        }
+    }
+}

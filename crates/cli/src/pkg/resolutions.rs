@@ -1,0 +1,114 @@
+//! Conflicts that were decided by hand.
+
+use std::path::Path;
+
+use lanai_merge::{ConflictId, Resolution, Take};
+use lanai_types::quote::Quoted;
+use lanai_yaml::Document;
+
+use super::conflicts::{Entry, Report};
+use crate::failure::{Failure, cause};
+use crate::io::Io;
+
+/// What `--resolve` names.
+#[derive(Clone, Debug)]
+pub(super) struct Resolutions {
+    shown: String,
+    report: Report,
+}
+
+/// A decision for a conflict of a package inside the package.
+#[derive(Clone, Debug)]
+pub(super) struct Decision {
+    /// The folder of the package.
+    pub package: String,
+    pub resolution: Resolution,
+}
+
+impl Resolutions {
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not what `-o yaml` prints.
+    pub fn read(path: &Path, io: &mut Io<'_>) -> Result<Self, Failure> {
+        let shown = path.display().to_string();
+        let text = if path == Path::new("-") {
+            std::io::read_to_string(&mut *io.stdin)
+        } else {
+            std::fs::read_to_string(io.folder.join(path))
+        };
+        let text =
+            text.map_err(|error| Failure::new(format!("cannot read {}: {}", Quoted(&shown), cause(&error))))?;
+        let refused = |why: String| {
+            Failure::new(format!("{shown}: {why}"))
+                .hint("begin with what \"lanai pkg update -o yaml --dry-run\" prints")
+        };
+        let document = Document::parse(text).map_err(|error| refused(format!("{error:#}")))?;
+        let report = document.root().deserialize().map_err(|error| refused(format!("{error:#}")))?;
+        Ok(Self { shown, report })
+    }
+
+    /// Checks the decisions against the conflicts that there are now, and returns them.
+    ///
+    /// # Errors
+    /// All that are about another update, about no conflict, about other values, or decide nothing that can be decided.
+    pub fn decisions(&self, now: &Report) -> Result<Vec<Decision>, Failure> {
+        let mut wrong = Vec::new();
+        for update in &self.report.updates {
+            let current = now.updates.iter().find(|current| current.package == update.package);
+            if current.is_none_or(|current| (&current.from, &current.to) != (&update.from, &update.to)) {
+                wrong.push(format!(
+                    "package {}: it was made for the update to commit {}, which is not this one",
+                    Quoted(&update.package),
+                    update.to
+                ));
+            }
+        }
+        let mut decisions = Vec::new();
+        for entry in &self.report.conflicts {
+            let found =
+                now.conflicts.iter().find(|found| found.id == entry.id && found.package == entry.package);
+            match check(entry, found) {
+                Ok(None) => {}
+                Ok(Some(take)) => decisions.push(Decision {
+                    package: entry.package.clone(),
+                    resolution: Resolution { conflict: ConflictId::new(entry.id.as_str()), take },
+                }),
+                Err(why) => wrong.push(format!("conflict {}: {why}", Quoted(&entry.id))),
+            }
+        }
+        if wrong.is_empty() {
+            return Ok(decisions);
+        }
+        let list = wrong.join("\n  ");
+        Err(Failure::new(format!("{} does not fit:\n  {list}", Quoted(&self.shown)))
+            .hint("print the conflicts again with \"lanai pkg update -o yaml --dry-run\""))
+    }
+}
+
+/// What an entry decides; nothing where `chosen` is empty.
+fn check(entry: &Entry, found: Option<&Entry>) -> Result<Option<Take>, String> {
+    let Some(found) = found else { return Err("there is no such conflict".into()) };
+    let sides = [
+        ("original", &entry.original, &found.original),
+        ("upstream", &entry.upstream, &found.upstream),
+        ("local", &entry.local, &found.local),
+    ];
+    if let Some((side, _, _)) = sides.iter().find(|(_, then, now)| then != now) {
+        return Err(format!("the {side} value is another one now"));
+    }
+    match (entry.chosen.as_str(), &entry.value) {
+        ("", None) => Ok(None),
+        ("upstream", None) => Ok(Some(Take::Upstream)),
+        ("local", None) => Ok(Some(Take::Local)),
+        ("original", None) => Ok(Some(Take::Original)),
+        ("value", Some(value)) => Ok(Some(Take::Value(value.clone()))),
+        ("value", None) => Err("chosen is value, and there is no value".into()),
+        ("" | "upstream" | "local" | "original", Some(_)) => {
+            Err("there is a value, but chosen is not value".into())
+        }
+        (other, _) => {
+            Err(format!("chosen is {}; it can be upstream, local, original or value", Quoted(other)))
+        }
+    }
+}

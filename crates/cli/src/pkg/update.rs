@@ -1,0 +1,314 @@
+//! `lanai pkg update`: takes over what changed upstream.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use lanai_krm::kptfile::UpdateStrategy;
+use lanai_krm::package::Folder;
+use lanai_krm::{Kptfile, Package};
+use lanai_merge::{Merged, Options, Policy, Strategy, three_way};
+use lanai_repository::{Revision, Want};
+use lanai_types::quote::Quoted;
+
+use super::address::Target;
+use super::args::{Format, PolicyName, Update};
+use super::conflicts::{self, Entry, Files, Open, Report};
+use super::diff::{Labels, changes};
+use super::dirty::{self, Care};
+use super::kptfile::{self, Locked, Source};
+use super::local::{Local, Purpose};
+use super::nested::{self, Sides};
+use super::resolutions::{Decision, Resolutions};
+use super::upstream::Repositories;
+use super::{local, marks};
+use crate::failure::Failure;
+use crate::io::{Audience, Exit, Io};
+
+pub(super) fn run(update: &Update, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let target = Target::parse(&update.target)?;
+    let resolutions = update.resolve.as_deref().map(|path| Resolutions::read(path, io)).transpose()?;
+    let purpose = if update.dry_run { Purpose::Look } else { Purpose::Change("lanai pkg update") };
+    let local = Local::open(Path::new(&target.path), purpose, io)?;
+    let mut repositories = Repositories::new(io)?;
+    let mut work = Work {
+        local: &local,
+        update,
+        version: target.version.as_deref(),
+        decisions: Vec::new(),
+        repositories: &mut repositories,
+    };
+    let mut outcome = work.all(io)?;
+    if let Some(resolutions) = &resolutions {
+        work.decisions = resolutions.decisions(&outcome.report)?;
+        // What was fetched is still there; what was said about it need not be said again.
+        let mut nowhere = std::io::sink();
+        let mut quiet = Io {
+            stdin: &mut *io.stdin,
+            stdout: &mut *io.stdout,
+            stderr: &mut nowhere,
+            colour: io.colour,
+            folder: io.folder.clone(),
+            environment: io.environment.clone(),
+            audience: Audience::Record,
+        };
+        outcome = work.all(&mut quiet)?;
+    }
+    let Outcome { after, mut report } = outcome;
+    let diff = local.package.diff(&after);
+    report.files =
+        Files { added: diff.added.clone(), changed: diff.changed.clone(), removed: diff.removed.clone() };
+
+    let open = report.conflicts.iter().filter(|entry| entry.chosen.is_empty()).count();
+    if update.dry_run && update.output == Format::Table {
+        let labels = Labels { before: "before", after: "after" };
+        io.print(&changes(&local.package, &after, labels, io.colour))?;
+    }
+    if open > 0 {
+        io.print(&report.text(update.output)?)?;
+        io.tell(&format!("error: {open} conflict(s) are not decided; nothing was changed"));
+        io.tell("hint: print them with -o yaml, choose a side for each, and hand that back with --resolve");
+        return Ok(Exit::Conflicts);
+    }
+    if !update.dry_run {
+        let care = if update.force { Care::SaveCopies } else { Care::Refuse };
+        dirty::guard(&local.root, &local.package, &diff, care, io)?;
+        local.write(&after, io)?;
+    }
+    io.print(&report.text(update.output)?)?;
+    let done = if update.dry_run { "Would update" } else { "Updated" };
+    io.tell(&format!("\n{done} {} package(s).", report.updates.len()));
+    Ok(Exit::Success)
+}
+
+/// One update, of the package and those inside it.
+struct Work<'a> {
+    local: &'a Local,
+    update: &'a Update,
+    version: Option<&'a str>,
+    decisions: Vec<Decision>,
+    repositories: &'a mut Repositories,
+}
+
+/// What an update makes.
+struct Outcome {
+    after: Package,
+    report: Report,
+}
+
+/// A package that is to be updated.
+struct Next {
+    folder: Folder,
+    /// The version to move to; where there is none, the one that its Kptfile names.
+    version: Option<String>,
+}
+
+/// The upstream of a package, now and before.
+struct Versions {
+    original: Package,
+    upstream: Package,
+    update: conflicts::Update,
+    found: String,
+    commit: lanai_types::CommitId,
+}
+
+impl Work<'_> {
+    /// Updates the package, then those directly inside it that have an upstream, and so on.
+    fn all(&mut self, io: &mut Io<'_>) -> Result<Outcome, Failure> {
+        let mut after = self.local.package.clone();
+        let report = Report {
+            package: self.local.name(),
+            updates: Vec::new(),
+            files: Files::default(),
+            conflicts: Vec::new(),
+        };
+        let mut report = report;
+        let mut open =
+            VecDeque::from([Next { folder: Folder::Root, version: self.version.map(String::from) }]);
+        while let Some(next) = open.pop_front() {
+            if report.updates.len() >= nested::MAX_PACKAGES {
+                return Err(Failure::new(format!(
+                    "there are more than the {} packages inside the package that are allowed",
+                    nested::MAX_PACKAGES
+                )));
+            }
+            open.extend(self.one(&mut after, &next, &mut report, io)?);
+        }
+        Ok(Outcome { after, report })
+    }
+
+    /// Updates one package; returns those inside it that come next.
+    fn one(
+        &mut self,
+        tree: &mut Package,
+        next: &Next,
+        report: &mut Report,
+        io: &mut Io<'_>,
+    ) -> Result<Vec<Next>, Failure> {
+        let folder = &next.folder;
+        let root = &self.local.root;
+        let Some(kptfile) = kptfile::read(tree, folder, root)? else {
+            return Err(Failure::new(format!("no Kptfile found at {}", Quoted(&root.display().to_string()))));
+        };
+        let Some(old) = kptfile::source(&kptfile)? else {
+            return Err(Failure::new(format!(
+                "package {} must have an upstream reference",
+                Quoted(kptfile.name())
+            ))
+            .hint("\"lanai pkg get\" makes packages that have one"));
+        };
+        let name = match folder {
+            Folder::Root => self.local.name(),
+            Folder::At(path) => format!("{}/{path}", self.local.name()),
+        };
+        io.tell(&format!("{}Package {}:", if *folder == Folder::Root { "" } else { "\n" }, Quoted(&name)));
+        let new = Source {
+            reference: next.version.clone().unwrap_or_else(|| old.reference.clone()),
+            ..old.clone()
+        };
+        let strategy = self.strategy(&kptfile, folder)?;
+        let versions = self.fetch(&kptfile, &new, folder, io)?;
+        io.tell(&format!(
+            "Updating package {} with strategy {}.",
+            Quoted(&local::base(Path::new(&name))),
+            Quoted(strategy.as_str())
+        ));
+
+        let Versions { original, upstream, update, found, commit } = versions;
+        let mut sides = Sides { original, upstream, local: nested::cut(tree, folder) };
+        let Merged { mut package, conflicts } = self.merge(&mut sides, strategy, folder)?;
+        let fresh = kptfile::read(&package, &Folder::Root, &root.join(folder.to_string()))?;
+        let mut merged = fresh.ok_or_else(|| Failure::new("the merge left no Kptfile"))?;
+        kptfile::set_origin(&mut merged, &new, &found, commit)?;
+        if let Some(flag) = self.update.strategy.filter(|_| *folder == Folder::Root) {
+            set_strategy(&mut merged, flag.into())?;
+        }
+        kptfile::write(&mut package, &Folder::Root, &merged)?;
+        nested::graft(tree, folder, &package)?;
+        let undecided = match self.update.policy {
+            PolicyName::Fail => Open::Undecided,
+            PolicyName::Upstream | PolicyName::Local => Open::Decided,
+        };
+        report.conflicts.extend(conflicts.iter().map(|conflict| Entry::new(folder, conflict, undecided)));
+        report.updates.push(update);
+        self.inside(tree, folder, &old, &new)
+    }
+
+    /// Fetches what both sides began with and what upstream has now, in one transfer where they are in one repository.
+    fn fetch(
+        &mut self,
+        kptfile: &Kptfile,
+        new: &Source,
+        folder: &Folder,
+        io: &mut Io<'_>,
+    ) -> Result<Versions, Failure> {
+        let locked = kptfile::locked(kptfile)?;
+        io.tell(&format!("Fetching upstream from {}@{}", new.repo, new.reference));
+        let revision = match new.reference.as_str() {
+            "" => Revision::DefaultBranch,
+            reference => reference.parse().map_err(|error| Failure::new(format!("{error}")))?,
+        };
+        let found = self.repositories.find(&new.repo, &revision, &new.folder, io)?;
+        let commit = found.resolved.commit;
+        let mut wants = vec![Want { commit, folder: new.folder.clone() }];
+        if let Some(Locked { source, commit }) = &locked {
+            io.tell(&format!("Fetching origin from {}@{}", source.repo, commit.object_id().short()));
+            if source.repo == new.repo {
+                wants.push(Want { commit: *commit, folder: source.folder.clone() });
+            }
+        }
+        let mut packages = self.repositories.read(&found.remote, &wants, io)?.into_iter();
+        let empty = || Package::new(*self.local.package.limits());
+        let upstream = packages.next().unwrap_or_else(empty);
+        let original = match (&locked, packages.next()) {
+            (_, Some(original)) => original,
+            (None, None) => empty(),
+            (Some(Locked { source, commit }), None) => {
+                let other =
+                    self.repositories.find(&source.repo, &Revision::Commit(*commit), &source.folder, io)?;
+                let want = Want { commit: *commit, folder: source.folder.clone() };
+                self.repositories.read(&other.remote, &[want], io)?.pop().unwrap_or_else(empty)
+            }
+        };
+        let update = conflicts::Update {
+            package: folder.to_string(),
+            from: locked.map(|locked| locked.commit.to_string()),
+            version: new.reference.clone(),
+            to: commit.to_string(),
+        };
+        Ok(Versions { original, upstream, update, found: found.resolved.name, commit })
+    }
+
+    /// Merges, with the decisions that were made for this package.
+    fn merge(&self, sides: &mut Sides, strategy: Strategy, folder: &Folder) -> Result<Merged, Failure> {
+        let aside = sides.set_aside();
+        marks::mark(&mut sides.original);
+        marks::mark(&mut sides.upstream);
+        let here = folder.to_string();
+        let resolutions = self.decisions.iter().filter(|decision| decision.package == here);
+        let options = Options {
+            strategy,
+            // With conflicts that nobody decided, nothing is written; but they are all to be seen.
+            policy: match self.update.policy {
+                PolicyName::Local => Policy::LocalWins,
+                PolicyName::Upstream | PolicyName::Fail => Policy::UpstreamWins,
+            },
+            resolutions: resolutions.map(|decision| decision.resolution.clone()).collect(),
+        };
+        let merged = three_way(&sides.original, &sides.upstream, &sides.local, &options);
+        let mut merged = merged.map_err(|error| {
+            let failure = Failure::new(error.to_string());
+            match error {
+                lanai_merge::Error::LocallyModified(_) => failure.hint("--strategy names another one"),
+                _ => failure,
+            }
+        })?;
+        sides.follow(&mut merged.package)?;
+        aside.put_back(&mut merged.package)?;
+        Ok(merged)
+    }
+
+    /// The flag, else what the Kptfile says, else by resources.
+    fn strategy(&self, kptfile: &Kptfile, folder: &Folder) -> Result<Strategy, Failure> {
+        if let Some(flag) = self.update.strategy.filter(|_| *folder == Folder::Root) {
+            return Ok(flag.into());
+        }
+        let written =
+            kptfile.fields().upstream.as_ref().and_then(|upstream| upstream.update_strategy.as_ref());
+        let word = written.map_or("", UpdateStrategy::as_str);
+        if word.is_empty() {
+            return Ok(Strategy::default());
+        }
+        word.parse().map_err(|error: lanai_merge::Error| {
+            Failure::new(format!("the Kptfile of package {}: {error}", Quoted(kptfile.name())))
+                .hint("--strategy names another one")
+        })
+    }
+
+    /// The packages directly inside that have an upstream, and where they go.
+    fn inside(
+        &self,
+        tree: &Package,
+        folder: &Folder,
+        old: &Source,
+        new: &Source,
+    ) -> Result<Vec<Next>, Failure> {
+        let mut next = Vec::new();
+        for inner in tree.direct_subpackages(folder) {
+            let Some(kptfile) = kptfile::read(tree, &inner, &self.local.root)? else { continue };
+            let Some(source) = kptfile::source(&kptfile)? else { continue };
+            let version = nested::moves_with(old, &source, &new.reference);
+            next.push(Next { folder: inner, version });
+        }
+        Ok(next)
+    }
+}
+
+fn set_strategy(kptfile: &mut Kptfile, strategy: Strategy) -> Result<(), Failure> {
+    let word = UpdateStrategy::from(strategy.as_str().to_owned());
+    let edited = kptfile.edit(|fields| {
+        if let Some(upstream) = &mut fields.upstream {
+            upstream.update_strategy = Some(word);
+        }
+    });
+    edited.map_err(|error| kptfile::uneditable(kptfile, &error))
+}

@@ -1,0 +1,111 @@
+//! `lanai pkg tree`, `cat` and `diff`.
+
+use super::World;
+use super::world::DEPLOYMENT;
+
+#[test]
+fn a_package_is_drawn() {
+    let world = World::with_web();
+    world.get_web();
+    let seen = world.lanai(&["tree", "web"]);
+    let expected = "Package \"web\"\n├── [Kptfile]  Kptfile web\n├── [deploy.yaml]  Deployment shop/web\n└── README.md\n";
+    assert_eq!((seen.code, seen.stdout.as_str(), seen.stderr.as_str()), (Some(0), expected, ""));
+    let seen = world.run_in("work/web", env!("CARGO_BIN_EXE_lanai"), &["package", "tree"]);
+    assert_eq!(seen.stdout, expected, "in the folder, and by the long name");
+    world.write("work/web/bad.yaml", "a: [\n");
+    let seen = world.lanai(&["tree", "web"]);
+    assert!(
+        seen.stderr.contains("/work/web/bad.yaml:2") || seen.stderr.contains("/work/web/bad.yaml: "),
+        "{}",
+        seen.stderr
+    );
+    world.check_failure(&["tree", "nowhere"], 1, "error: cannot open \"nowhere\": there is no such folder\n");
+}
+
+#[test]
+fn files_are_printed() {
+    let world = World::new();
+    world.write("work/p/Kptfile", "kind: Kptfile\napiVersion: kpt.dev/v1\nmetadata: {name: p}\n");
+    world.write("work/p/a.txt", "no line break");
+    world.write("work/p/b/c.yaml", "x:   1\n");
+    world.write("work/p/sub/Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: sub\n");
+    world.write("work/p/z.yaml", "kind: A\napiVersion: v1\nmetadata:\n    name: z\n");
+    let seen = world.lanai(&["cat", "p"]);
+    assert_eq!(
+        seen.stdout,
+        "kind: Kptfile\napiVersion: kpt.dev/v1\nmetadata: {name: p}\n---\nno line break\n---\nx:   1\n---\n\
+         kind: A\napiVersion: v1\nmetadata:\n  name: z\n---\napiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: sub\n",
+        "{seen:?}"
+    );
+    assert_eq!(world.lanai(&["cat", "p/z.yaml"]).stdout, "kind: A\napiVersion: v1\nmetadata:\n  name: z\n");
+    assert_eq!(
+        world.lanai(&["cat", "p/z.yaml", "--raw"]).stdout,
+        "kind: A\napiVersion: v1\nmetadata:\n    name: z\n"
+    );
+    world.check_failure(&["cat", "nowhere"], 1, "error: cannot open \"nowhere\": there is no such folder\n");
+}
+
+#[test]
+fn differences_are_shown() {
+    let world = World::with_web();
+    world.get_web();
+    assert_eq!(world.lanai(&["diff", "web"]).stdout, "", "nothing was changed");
+    world.edit("work/web/deploy.yaml", "replicas: 1", "replicas: 5");
+    world.write("work/web/new.txt", "new\n");
+    let local = "--- remote-v1/deploy.yaml\n+++ web/deploy.yaml\n@@ -7,7 +7,7 @@\n   annotations:\n     \
+                 internal.kpt.dev/upstream-identifier: 'apps|Deployment|shop|web'\n spec:\n-  replicas: 1   # enough for now\n\
+                 +  replicas: 5   # enough for now\n   template:\n     spec:\n       containers:\n\
+                 --- /dev/null\n+++ web/new.txt\n@@ -0,0 +1 @@\n+new\n";
+    let seen = world.lanai(&["diff", "web"]);
+    assert_eq!((seen.code, seen.stdout.as_str(), seen.stderr.as_str()), (Some(0), local, ""));
+    let check = |arguments: &[&str], has: &[&str], not: &[&str]| {
+        let seen = world.lanai(&[&["diff"], arguments].concat());
+        assert_eq!(seen.code, Some(0), "{seen:?}");
+        for text in has {
+            assert!(seen.stdout.contains(text), "{arguments:?} shows {text:?}:\n{}", seen.stdout);
+        }
+        for text in not {
+            assert!(!seen.stdout.contains(text), "{arguments:?} does not show {text:?}:\n{}", seen.stdout);
+        }
+    };
+    check(&["web", "--diff-type", "local"], &["remote-v1/deploy.yaml", "+  replicas: 5"], &["web:2"]);
+    check(
+        &["web", "--diff-type", "remote"],
+        &["target-main/deploy.yaml", "+  replicas: 2"],
+        &["replicas: 5"],
+    );
+    check(&["web@v2"], &["--- target-v2/deploy.yaml", "-  replicas: 2", "+  replicas: 5"], &["remote-v1"]);
+    check(&["web@v2", "--diff-type", "3way"], &["+  replicas: 5", "+  replicas: 2"], &[]);
+    check(
+        &["web", "--diff-tool", "diff", "--diff-tool-opts", "-r -q"],
+        &["Files remote-v1/deploy.yaml and web/deploy.yaml differ\n", "Only in web: new.txt\n"],
+        &[],
+    );
+    assert_eq!(world.lanai(&["diff", "web", "--diff-tool", "true"]).stdout, "");
+    let seen = world.lanai(&["diff", "web", "--diff-tool", "true", "--debug"]);
+    let kept = seen.stderr.trim_end().strip_prefix("the folders are in ").expect("it says where");
+    assert!(std::fs::read_to_string(format!("{kept}/web/deploy.yaml")).unwrap().contains("replicas: 5"));
+    std::fs::remove_dir_all(kept).unwrap();
+    world.check_failure(
+        &["diff", "web", "--diff-tool", "no-such-tool"],
+        1,
+        "error: diff-tool 'no-such-tool' not found in the PATH\n",
+    );
+    let seen = world.lanai(&["diff", "web", "--diff-tool", "diff3"]);
+    let why = "error: diff-tool \"diff3\" failed: diff3: missing operand after 'web'";
+    assert!(seen.code == Some(1) && seen.stderr.contains(why), "{seen:?}");
+    assert_eq!(world.lanai(&["diff", "web", "--diff-type", "x"]).code, Some(2));
+}
+
+#[test]
+fn a_package_without_an_upstream_has_no_difference() {
+    let world = World::new();
+    world.write("work/none/deploy.yaml", DEPLOYMENT);
+    world.write("work/plain/Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: plain\n");
+    world.check_failure(&["diff", "none"], 1, "error: package missing Kptfile at '~/work/none'\n");
+    world.check_failure(
+        &["diff", "plain"],
+        1,
+        "error: package missing upstream in Kptfile at '~/work/plain'\n",
+    );
+}

@@ -1,0 +1,249 @@
+//! `lanai pkg update`, from one version to the next.
+
+use super::World;
+
+/// The line of the table in which conflicts are shown.
+const HEADER: &str = "FILE          RESOURCE                      FIELD           KIND          ORIGINAL   UPSTREAM   LOCAL   CHOSEN     ID\n";
+
+#[test]
+fn what_upstream_changed_arrives_and_all_else_stays() {
+    let world = World::with_web();
+    world.get_web();
+    world.edit("work/web/deploy.yaml", "spec:\n  replicas", "# ours\nspec:\n  paused:   true\n  replicas");
+    world.write("work/web/own.txt", "ours\n");
+    world.commit();
+    let before = world.read("work/web/deploy.yaml");
+    let seen = world.lanai(&["update", "web@v2"]);
+    assert_eq!((seen.code, seen.stdout.as_str()), (Some(0), ""), "{seen:?}");
+    let (repo, first) = (world.repo(), &world.commit_of("v1")[..7]);
+    assert_eq!(
+        seen.stderr,
+        format!(
+            "Package \"web\":\nFetching upstream from {repo}@v2\nFetching origin from {repo}@{first}\n\
+             Updating package \"web\" with strategy \"resource-merge\".\n\nUpdated 1 package(s).\n"
+        )
+    );
+    let expected = before.replace("replicas: 1", "replicas: 2").replace("web:1", "web:2");
+    assert_eq!(world.read("work/web/deploy.yaml"), expected);
+    let kptfile = world.read("work/web/Kptfile");
+    assert!(kptfile.contains(&format!("ref: v2\n    commit: {}\n", world.commit_of("v2"))), "{kptfile}");
+    assert!(kptfile.contains("name: web # as upstream calls it\n"), "{kptfile}");
+    assert_eq!(world.git("work", &["status", "--porcelain"]), " M web/Kptfile\n M web/deploy.yaml\n");
+    world.commit();
+    assert_eq!(world.lanai(&["update", "web"]).code, Some(0));
+    assert_eq!(world.git("work", &["status", "--porcelain"]), "", "a second time changes nothing");
+}
+
+#[test]
+fn conflicts_are_shown_and_the_policy_decides() {
+    for (policy, replicas, chosen) in [("upstream", "2", "upstream"), ("local", "5", "local")] {
+        let world = World::with_web();
+        world.get_web();
+        world.edit("work/web/deploy.yaml", "replicas: 1", "replicas: 5");
+        world.commit();
+        let seen = world.lanai(&["update", "web@v2", "--policy", policy]);
+        let row = format!(
+            "deploy.yaml   apps/v1 Deployment shop/web   spec.replicas   BothChanged   1          2          5       {chosen:8}   \
+             deploy.yaml:apps/Deployment/shop/web#spec.replicas\n"
+        );
+        let header = if chosen == "local" {
+            HEADER.replace("CHOSEN     ID", "CHOSEN   ID")
+        } else {
+            HEADER.to_owned()
+        };
+        let row = if chosen == "local" { row.replace("local      deploy", "local    deploy") } else { row };
+        assert_eq!((seen.code, seen.stdout), (Some(0), header + &row));
+        let text = world.read("work/web/deploy.yaml");
+        assert!(text.contains(&format!("replicas: {replicas}   # enough for now\n")), "{text}");
+        assert!(text.contains("image:   web:2\n"), "{text}");
+    }
+}
+
+#[test]
+fn the_policy_fail_changes_nothing() {
+    let world = World::with_web();
+    world.get_web();
+    world.edit("work/web/deploy.yaml", "replicas: 1", "replicas: 5");
+    world.commit();
+    let seen = world.lanai(&["update", "web@v2", "--policy", "fail"]);
+    assert_eq!(seen.code, Some(3));
+    assert!(seen.stdout.contains("2          5       -        deploy.yaml:"), "{}", seen.stdout);
+    assert!(
+        seen.stderr.contains("error: 1 conflict(s) are not decided; nothing was changed\nhint: "),
+        "{}",
+        seen.stderr
+    );
+    assert_eq!(world.git("work", &["status", "--porcelain"]), "");
+    world.edit("work/web/deploy.yaml", "replicas: 5", "replicas: 1");
+    world.commit();
+    assert_eq!(
+        world.lanai(&["update", "web@v2", "--policy", "fail"]).code,
+        Some(0),
+        "without conflicts it updates"
+    );
+}
+
+#[test]
+fn a_dry_run_shows_the_change_and_makes_none() {
+    let world = World::with_web();
+    world.get_web();
+    world.edit("work/web/deploy.yaml", "replicas: 1", "replicas: 5");
+    let seen = world.lanai(&["update", "web@v2", "--dry-run"]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    assert!(seen.stdout.contains("--- before/deploy.yaml\n+++ after/deploy.yaml\n"), "{}", seen.stdout);
+    assert!(seen.stdout.contains("-        image:   web:1\n+        image:   web:2\n"), "{}", seen.stdout);
+    assert!(seen.stdout.contains(HEADER), "{}", seen.stdout);
+    assert!(seen.stderr.ends_with("\nWould update 1 package(s).\n"), "{}", seen.stderr);
+    assert_eq!(world.git("work", &["status", "--porcelain"]), " M web/deploy.yaml\n");
+    let seen = world.lanai(&["update", "web@v2", "--dry-run", "-o", "json"]);
+    assert!(seen.stdout.starts_with("{\n  \"package\": \"web\",\n"), "{}", seen.stdout);
+    assert!(
+        seen.stdout.contains("\"changed\": [\n      \"Kptfile\",\n      \"deploy.yaml\"\n    ]"),
+        "{}",
+        seen.stdout
+    );
+}
+
+#[test]
+fn the_strategy_of_the_kptfile_counts_unless_a_flag_is_given() {
+    let world = World::with_web();
+    let seen = world.lanai(&["get", &world.address("web@v1"), "--strategy", "force-delete-replace"]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    world.edit("work/web/deploy.yaml", "replicas: 1", "replicas: 5");
+    world.write("work/web/own.txt", "goes");
+    world.commit();
+    let seen = world.lanai(&["update", "web@v2"]);
+    assert!(seen.stderr.contains("with strategy \"force-delete-replace\"."), "{seen:?}");
+    assert_eq!(world.names("work/web"), ["Kptfile", "README.md", "deploy.yaml"]);
+    assert!(world.read("work/web/Kptfile").contains("updateStrategy: force-delete-replace\n"));
+    world.commit();
+    assert_eq!(world.lanai(&["update", "web@v1", "--strategy", "copy-merge"]).code, Some(0));
+    assert!(
+        world.read("work/web/Kptfile").contains("updateStrategy: copy-merge\n"),
+        "the flag is for later, too"
+    );
+    world.edit("work/web/Kptfile", "copy-merge", "guess");
+    world.commit();
+    let seen = world.lanai(&["update", "web@v2"]);
+    assert!(
+        seen.stderr.contains("error: the Kptfile of package \"web\": there is no strategy \"guess\""),
+        "{seen:?}"
+    );
+}
+
+#[test]
+fn a_fast_forward_is_refused_when_files_were_changed() {
+    let world = World::with_web();
+    world.get_web();
+    world.edit("work/web/deploy.yaml", "replicas: 1", "replicas: 5");
+    world.commit();
+    let seen = world.lanai(&["update", "web@v2", "--strategy", "fast-forward"]);
+    assert_eq!(seen.code, Some(1));
+    assert!(seen.stderr.contains("error: local files have been modified: deploy.yaml"), "{seen:?}");
+    world.edit("work/web/deploy.yaml", "replicas: 5", "replicas: 1");
+    world.commit();
+    let seen = world.lanai(&["update", "web@v2", "--strategy", "fast-forward"]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    assert!(world.read("work/web/deploy.yaml").contains("web:2"));
+}
+
+#[test]
+fn uncommitted_changes_are_not_changed_further() {
+    let world = World::with_web();
+    world.get_web();
+    world.edit("work/web/deploy.yaml", "replicas: 1", "replicas: 5");
+    world.write("work/web/unrelated.txt", "not committed, and not in the way");
+    let before = world.read("work/web/deploy.yaml");
+    let seen = world.lanai(&["update", "web@v2"]);
+    assert_eq!(seen.code, Some(1));
+    assert!(
+        seen.stderr.ends_with(
+            "error: changes in \"deploy.yaml\" are not committed and would be changed further\n\
+             hint: commit them first; --force does it after saving copies of these files elsewhere\n"
+        ),
+        "{}",
+        seen.stderr
+    );
+    assert_eq!(world.read("work/web/deploy.yaml"), before);
+    let seen = world.lanai(&["update", "web@v2", "--force"]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    let saved = world.path("home/.local/state/lanai/saved/web-1");
+    assert!(
+        seen.stderr.contains(&format!("saved copies of 2 file(s) in {}\n", saved.display())),
+        "{}",
+        seen.stderr
+    );
+    assert_eq!(std::fs::read_to_string(saved.join("deploy.yaml")).unwrap(), before);
+    assert!(world.read("work/web/deploy.yaml").contains("web:2"));
+}
+
+#[test]
+fn outside_of_git_nothing_changes_without_a_copy() {
+    let world = World::with_web();
+    let lanai = |arguments: &[&str]| {
+        world.run_in("outside", env!("CARGO_BIN_EXE_lanai"), &[&["pkg"], arguments].concat())
+    };
+    assert_eq!(lanai(&["get", &world.address("web@v1")]).code, Some(0));
+    let seen = lanai(&["update", "web@v2"]);
+    assert_eq!(seen.code, Some(1));
+    assert!(
+        seen.stderr
+            .contains("/outside/web\" is not in git, and \"Kptfile\", \"deploy.yaml\" would change\nhint: "),
+        "{}",
+        seen.stderr
+    );
+    assert!(world.read("outside/web/deploy.yaml").contains("web:1"));
+    let seen = lanai(&["update", "web@v2", "--force"]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    assert!(world.read("home/.local/state/lanai/saved/web-1/deploy.yaml").contains("web:1"));
+    assert!(world.read("outside/web/deploy.yaml").contains("web:2"));
+}
+
+#[test]
+fn files_come_and_go_and_change_their_mode() {
+    let world = World::with_web();
+    world.get_web();
+    world.write("upstream/web/new/run.sh", "#!/bin/sh\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(world.path("upstream/web/new/run.sh"), mode).unwrap();
+    world.publish("v3", &[("web/README.md", "-")]);
+    let seen = world.lanai(&["update", "web@v3"]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    assert_eq!(world.names("work/web"), ["Kptfile", "deploy.yaml", "new/run.sh"]);
+    world.git("work", &["add", "-A"]);
+    assert!(world.git("work", &["ls-files", "-s", "web/new/run.sh"]).starts_with("100755 "));
+}
+
+#[test]
+fn bad_input_is_named() {
+    let world = World::with_web();
+    world.write("work/plain/Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: plain\n");
+    world.write("work/broken/Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  nam: x\n");
+    world.write("work/none/a.txt", "");
+    world.check_failure(
+        &["update", "plain"],
+        1,
+        "error: package \"plain\" must have an upstream reference\nhint: \"lanai pkg get\" makes packages that have one\n",
+    );
+    world.check_failure(
+        &["update", "nowhere"],
+        1,
+        "error: cannot open \"nowhere\": there is no such folder\n",
+    );
+    world.check_failure(&["update", "none"], 1, "error: no Kptfile found at \"~/work/none\"\n");
+    world.check_failure(
+        &["update", "broken"],
+        1,
+        "error: file \"~/work/broken/Kptfile\": the Kptfile cannot be read: yaml: unmarshal errors:\n  \
+         line 4: field nam not found in type yaml.ObjectMeta\n",
+    );
+    world.check_failure(&["update", "plain@a@b"], 1, "error: at most 1 version permitted\n");
+    world.get_web();
+    let seen = world.lanai(&["update", "web@v9"]);
+    assert_eq!(seen.code, Some(1));
+    assert!(seen.stderr.contains("has no branch or tag \"v9\""), "{seen:?}");
+    assert_eq!(world.git("work", &["status", "--porcelain"]), "");
+    for wrong in [&["--policy", "x"], &["-o", "x"], &["--strategy", "x"]] {
+        assert_eq!(world.lanai(&[&["update", "web"][..], &wrong[..]].concat()).code, Some(2));
+    }
+}
