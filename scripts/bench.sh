@@ -9,4 +9,6 @@ if have go && [ -f tests/oracle/go.mod ]; then
 else
   skipped "the oracle's side of the benchmark: Go is not installed"
 fi
-exec cargo bench --locked -p lanai-yaml --bench yaml -- "$@"
+cargo bench --locked -p lanai-yaml --bench yaml -- "$@"
+# Merges have one part; names of parts are those of YAML.
+if [ "$#" -eq 0 ]; then cargo bench --locked -p lanai-merge --bench merge; fi

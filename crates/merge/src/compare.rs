@@ -25,16 +25,28 @@ pub(crate) fn exact(left: Option<NodeRef<'_>>, right: Option<NodeRef<'_>>) -> bo
     }
 }
 
+/// Whether two nodes of the same meaning have the same comments inside; those around the nodes themselves do not count.
+pub(crate) fn same_comments_inside(left: NodeRef<'_>, right: NodeRef<'_>) -> bool {
+    let (left, right) = (left.target(), right.target());
+    left.kind() == Kind::Scalar || equal(left, right, Level::Comments)
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     Meaning,
+    Comments,
     Writing,
 }
 
 fn equal(left: NodeRef<'_>, right: NodeRef<'_>, level: Level) -> bool {
     let mut open = vec![(left, right, 0)];
     while let Some((left, right, depth)) = open.pop() {
-        if level == Level::Writing && !same_writing(left, right) {
+        let alike = match level {
+            Level::Meaning => true,
+            Level::Comments => depth == 0 || same_comments(left, right),
+            Level::Writing => same_writing(left, right),
+        };
+        if !alike {
             return false;
         }
         let (left, right) = (left.target(), right.target());
@@ -60,13 +72,20 @@ type Pair<'a> = (NodeRef<'a>, NodeRef<'a>);
 /// The values that stand under equal keys; `None` when a key has no partner.
 fn pair_entries<'a>(left: NodeRef<'a>, right: NodeRef<'a>, level: Level) -> Option<Vec<Pair<'a>>> {
     let in_order = left.entries().zip(right.entries());
-    let alike = |l, r| same_key(l, r) && (level == Level::Meaning || same_writing(l, r));
+    let alike = |l, r| {
+        same_key(l, r)
+            && match level {
+                Level::Meaning => true,
+                Level::Comments => same_comments(l, r),
+                Level::Writing => same_writing(l, r),
+            }
+    };
     let pairs: Vec<_> =
         in_order.map_while(|((l, left), (r, right))| alike(l, r).then_some((left, right))).collect();
     if pairs.len() == left.len() {
         return Some(pairs);
     }
-    if level == Level::Writing {
+    if level != Level::Meaning {
         return None;
     }
     let mut others = HashMap::new();
@@ -103,11 +122,14 @@ fn same_scalar(left: NodeRef<'_>, right: NodeRef<'_>) -> bool {
     }
 }
 
-fn same_writing(left: NodeRef<'_>, right: NodeRef<'_>) -> bool {
-    let comments = left.head_comment() == right.head_comment()
+fn same_comments(left: NodeRef<'_>, right: NodeRef<'_>) -> bool {
+    left.head_comment() == right.head_comment()
         && left.line_comment() == right.line_comment()
-        && left.foot_comment() == right.foot_comment();
-    comments
+        && left.foot_comment() == right.foot_comment()
+}
+
+fn same_writing(left: NodeRef<'_>, right: NodeRef<'_>) -> bool {
+    same_comments(left, right)
         && left.kind() == right.kind()
         && left.style() == right.style()
         && left.tag() == right.tag()

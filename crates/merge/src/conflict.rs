@@ -19,7 +19,8 @@ pub struct Conflict {
     pub field: Path,
     /// What happened.
     pub kind: ConflictKind,
-    /// The value that both began with, as YAML; of a file, its text. `None` where there is none, or it is binary.
+    /// The value that both began with: as YAML; of a file, its text, or for a binary one its size and the id that Git has
+    /// for it; of a package, its files with these ids. `None` where there is none.
     pub original: Option<String>,
     /// Upstream's value.
     pub upstream: Option<String>,
@@ -31,9 +32,10 @@ pub struct Conflict {
     pub decided_by: Decider,
 }
 
-/// The name of a conflict: file, resource and field.
+/// The name of a conflict: file, resource and field, and an aspect where it is not about the value.
 ///
-/// Merging the same original and upstream again gives the same names, whatever the local values are.
+/// Merging the same original and upstream again gives the same names, whatever the local values are. One name depends on
+/// the local package: that of a resource as a whole which local keeps in another file has that file in it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConflictId(String);
 
@@ -64,6 +66,15 @@ pub enum ConflictKind {
     KindsDiffer,
     /// Both changed the same lines of a text, or the same binary file.
     FileChanged,
+    /// Both changed a comment, or one side changed comments inside of a list that the other side replaced. The values
+    /// are the comments, or the lists.
+    CommentsDiffer,
+    /// Both made the file another kind of file: one that can be run, one that cannot, or a symbolic link. The values are
+    /// `regular`, `executable` and `symlink`.
+    ModesDiffer,
+    /// Both put a resource into another file, not the same one; or upstream put it into a file where local has another
+    /// of that name. The values are the paths.
+    MovedApart,
 }
 
 /// Whose value it is.
@@ -116,6 +127,9 @@ impl ConflictKind {
             Self::AddedOnBoth => "AddedOnBoth",
             Self::KindsDiffer => "KindsDiffer",
             Self::FileChanged => "FileChanged",
+            Self::CommentsDiffer => "CommentsDiffer",
+            Self::ModesDiffer => "ModesDiffer",
+            Self::MovedApart => "MovedApart",
         }
     }
 }

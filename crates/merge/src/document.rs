@@ -2,14 +2,11 @@
 
 use lanai_krm::{Resource, ResourceId};
 use lanai_yaml::path::Segment;
-use lanai_yaml::{Document, Path};
+use lanai_yaml::{Document, NodeRef, Path};
 
-use crate::compare::exact;
+use crate::compare::{exact, same};
 use crate::conflict::Subject;
-use crate::identity::is_marked;
-
-/// The annotation that remembers where a resource came from. Its absence is no change.
-const UPSTREAM_IDENTIFIER: &str = "internal.kpt.dev/upstream-identifier";
+use crate::identity::{UPSTREAM_IDENTIFIER, is_marked};
 
 /// What a document is, for a conflict.
 pub(crate) fn subject(document: &Document) -> Subject {
@@ -38,13 +35,112 @@ fn unmarked(document: &Document) -> Document {
     document
 }
 
-/// A Kptfile without what is local's alone: its name, where it came from, and what the last render said.
-pub(crate) fn kptfile_content(document: &Document) -> Document {
+/// Which Kptfile of a package is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kptfiles {
+    /// That of the package itself.
+    Root,
+    /// That of a package inside.
+    Nested,
+}
+
+/// A Kptfile without what is local's alone: its name, what the last render said, and for the package itself where it
+/// came from.
+pub(crate) fn kptfile_content(document: &Document, which: Kptfiles) -> Document {
     let mut content = unmarked(document);
-    for path in ["upstream", "upstreamLock", "metadata.name", "status"] {
+    let own: &[&str] = match which {
+        Kptfiles::Root => &["upstream", "upstreamLock", "metadata.name", "status"],
+        Kptfiles::Nested => &["metadata.name", "status"],
+    };
+    for path in own {
         let removed = Path::parse(path).map(|path| content.remove(&path));
         // What is not there or cannot be removed is compared as it is.
         let _ = removed;
     }
     content
+}
+
+/// The comments of a document that belong to no field: before its marker, at its head, behind its content.
+pub(crate) type OwnComments = [Option<String>; 3];
+
+pub(crate) fn own_comments(document: &Document) -> OwnComments {
+    let first = || head_of_first_key(document.root()).map(|comment| comment.trim_end().to_owned());
+    [document.preface(), document.head_comment().or_else(first), document.foot_comment()]
+}
+
+/// The comment above the first key, if a blank line sets it off: behind a `---`, the head of the document is read so.
+pub(crate) fn head_of_first_key(root: NodeRef<'_>) -> Option<String> {
+    let (key, _) = root.entries().next()?;
+    key.head_comment().filter(|comment| comment.ends_with('\n'))
+}
+
+/// The document with other comments of its own; `None` where they cannot stand so.
+pub(crate) fn with_own_comments(document: &Document, wanted: &OwnComments) -> Option<Document> {
+    // Comments of a document that was edited are those that it is written with.
+    let written = Document::parse(document.to_string()).ok()?;
+    let has = own_comments(&written);
+    if has == *wanted {
+        return Some(document.clone());
+    }
+    let text = written.to_string();
+    let marker = if written.has_start_marker() { marker_end(&text)? } else { 0 };
+    let (before, rest) = text.split_at(marker);
+    let before = exchanged(before, has[0].as_deref(), wanted[0].as_deref(), Gap::None)?;
+    let (body, tail) = match has[2].as_deref() {
+        Some(foot) => rest.split_at(rest.rfind(foot)?),
+        None => (rest, ""),
+    };
+    let body = exchanged(body, has[1].as_deref(), wanted[1].as_deref(), Gap::Line)?;
+    let mut out = format!("{before}{body}");
+    match (&has[2], &wanted[2]) {
+        (None, Some(new)) => {
+            if !out.ends_with('\n') {
+                out.push('\n');
+            }
+            out.extend(["\n", new, "\n"]);
+        }
+        (Some(old), Some(new)) => out.push_str(&tail.replacen(old, new, 1)),
+        (Some(_), None) => out.truncate(out.trim_end().len() + 1),
+        (None, None) => {}
+    }
+    let after = Document::parse(out).ok()?;
+    let arrived = own_comments(&after) == *wanted && same(Some(after.root()), Some(written.root()));
+    arrived.then_some(after)
+}
+
+/// What stands between a comment and what comes behind it.
+#[derive(Clone, Copy)]
+enum Gap {
+    None,
+    Line,
+}
+
+/// The text with another comment at its begin.
+fn exchanged(text: &str, old: Option<&str>, new: Option<&str>, gap: Gap) -> Option<String> {
+    let rest = match old {
+        Some(old) => text.trim_start().strip_prefix(old)?,
+        None => text,
+    };
+    let gap = match gap {
+        Gap::None => "\n",
+        Gap::Line => "\n\n",
+    };
+    Some(match (old, new) {
+        (Some(_), Some(new)) => format!("{new}{rest}"),
+        (None, Some(new)) => format!("{new}{gap}{rest}"),
+        (Some(_), None) => rest.trim_start_matches(['\n', '\r']).to_owned(),
+        (None, None) => rest.to_owned(),
+    })
+}
+
+/// Where the line of the `---` ends; for a preface, the text before it is meant.
+fn marker_end(text: &str) -> Option<usize> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        at += line.len();
+        if line.trim_end() == "---" {
+            return Some(at);
+        }
+    }
+    None
 }

@@ -43,9 +43,12 @@ pub enum Error {
         /// What is wrong with the value.
         cause: Box<lanai_yaml::Error>,
     },
-    /// A resolution has a value for a list item that would be another item.
-    #[error("the value for conflict {} does not have the key of the list item", Quoted(.0.as_str()))]
+    /// A resolution has a value for a list item or a resource that would be another one.
+    #[error("the value for conflict {} is another list item or resource: what names it must stay", Quoted(.0.as_str()))]
     OtherKey(ConflictId),
+    /// A resolution puts a resource into a file that has one of its name, or that is none of resources.
+    #[error("conflict {} cannot be resolved so: the file has a resource of that name, or cannot hold one", Quoted(.0.as_str()))]
+    PlaceTaken(ConflictId),
     /// A document cannot be edited so.
     #[error("file {}: {cause}", Quoted(.path.as_str()))]
     Edit {

@@ -4,17 +4,15 @@ use std::collections::{HashMap, HashSet};
 
 use lanai_types::SafePath;
 use lanai_yaml::path::Segment;
-use lanai_yaml::{CommentPlace, Content, Document, Kind, NodeMut, NodeRef, Style, edit};
+use lanai_yaml::{Content, Document, Kind, NodeMut, NodeRef, Style, edit};
 
+use crate::comments::{self, PLACES};
 use crate::compare::{exact, same};
-use crate::conflict::{ConflictId, ConflictKind, Subject};
+use crate::conflict::Subject;
 use crate::error::Error;
-use crate::judge::{Case, Judge, Values};
+use crate::identity::UPSTREAM_IDENTIFIER;
+use crate::judge::Judge;
 use crate::keys::{Cursor, List};
-use crate::options::Take;
-
-/// How deep fields are merged one by one; what is deeper merges as a whole.
-const MAX_DEPTH: usize = 100;
 
 /// What a document is called, and which of its fields are local's alone.
 pub(crate) struct Scope {
@@ -28,10 +26,14 @@ pub(crate) struct Scope {
 /// The fields that are not taken from upstream.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Own {
-    /// None.
+    /// None but the mark of a merge.
     Nothing,
-    /// Those of a Kptfile: name, upstream and upstream lock.
+    /// Those of the Kptfile of the package itself: name, upstream and upstream lock.
     Kptfile,
+    /// Those of the Kptfile of a package inside: its name. Where it comes from is one value, and so is its lock.
+    NestedKptfile,
+    /// Those of the Kptfile of a package inside whose content is not merged: its name and its lock.
+    Reference,
 }
 
 /// A node on each side.
@@ -40,6 +42,28 @@ pub(crate) struct Triple<'a> {
     pub original: Option<NodeRef<'a>>,
     pub upstream: Option<NodeRef<'a>>,
     pub local: Option<NodeRef<'a>>,
+}
+
+/// An entry of a mapping on each side.
+#[derive(Clone, Copy)]
+struct Entry<'a> {
+    original: Option<Pair<'a>>,
+    upstream: Option<Pair<'a>>,
+    local: Option<Pair<'a>>,
+}
+
+impl<'a> Entry<'a> {
+    fn values(self) -> Triple<'a> {
+        let value = |pair: Option<Pair<'a>>| pair.map(|(_, value)| value);
+        Triple { original: value(self.original), upstream: value(self.upstream), local: value(self.local) }
+    }
+}
+
+/// Whether a node is there after it was merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum There {
+    Yes,
+    No,
 }
 
 /// Where a node stands.
@@ -62,18 +86,10 @@ pub(crate) enum Outcome {
     List,
 }
 
-enum Natural {
-    Keep,
-    Upstream,
-    Mapping,
-    List,
-    Conflict(ConflictKind),
-}
-
 /// A merge of one document.
 pub(crate) struct Fields<'a, 'o> {
-    judge: &'a mut Judge<'o>,
-    scope: &'a Scope,
+    pub judge: &'a mut Judge<'o>,
+    pub scope: &'a Scope,
     pub segments: Vec<Segment>,
     /// The segments as the names of conflicts spell them.
     pub trail: Vec<String>,
@@ -96,7 +112,9 @@ impl<'a, 'o> Fields<'a, 'o> {
         cursor: Cursor<'_>,
     ) -> Result<(), Error> {
         let (original, upstream) = (original.map(Document::root), Some(upstream.root()));
-        let triple = Triple { original, upstream, local: Some(local.root()) };
+        // What local had is read from a copy: looking a key up while the document is edited would cost each time.
+        let before = local.clone();
+        let triple = Triple { original, upstream, local: Some(before.root()) };
         match self.outcome(triple, Slot::Field, &List::Atomic)? {
             Outcome::Keep | Outcome::List => Ok(()),
             Outcome::Remove => self.did(local.root_mut().set(Content::null())),
@@ -104,102 +122,37 @@ impl<'a, 'o> Fields<'a, 'o> {
                 let set = put(&mut local.root_mut(), content, style);
                 self.did(set)
             }
-            Outcome::Mapping => self.mapping(&mut local.root_mut(), original, upstream, cursor),
+            Outcome::Mapping => self.mapping(&mut local.root_mut(), triple, cursor),
         }
     }
 
-    /// Decides about one node; records a conflict where there is one.
-    pub fn outcome(&mut self, triple: Triple<'_>, slot: Slot, list: &List) -> Result<Outcome, Error> {
-        if exact(triple.original, triple.upstream) {
-            return Ok(Outcome::Keep);
-        }
-        let natural = self.natural(triple, slot, list);
-        let id = self.id();
-        let take = match natural {
-            Natural::Conflict(kind) => {
-                let case = self.case(id.clone(), kind, triple);
-                self.judge.by_policy(case)
-            }
-            natural => match (self.judge.pinned(&id), natural) {
-                (Some(take), _) => take.clone(),
-                (None, Natural::Keep | Natural::Conflict(_)) => Take::Local,
-                (None, Natural::Upstream) => Take::Upstream,
-                (None, Natural::Mapping) => return Ok(Outcome::Mapping),
-                (None, Natural::List) => return Ok(Outcome::List),
-            },
-        };
-        let of = |node: Option<NodeRef<'_>>| match node {
-            Some(node) => Outcome::Put { content: Content::from(node), style: style(triple, node) },
-            None => Outcome::Remove,
-        };
-        Ok(match take {
-            Take::Local => Outcome::Keep,
-            Take::Upstream => of(triple.upstream),
-            Take::Original => of(triple.original),
-            Take::Value(text) => {
-                let bad = |cause| Error::BadValue {
-                    conflict: ConflictId::new(id.as_str()),
-                    cause: Box::new(cause),
-                };
-                Outcome::Put { content: Content::parse(&text).map_err(bad)?, style: None }
-            }
-        })
-    }
-
-    fn natural(&self, triple: Triple<'_>, slot: Slot, list: &List) -> Natural {
-        let Triple { original, upstream, local } = triple;
-        let shallow = self.segments.len() < MAX_DEPTH;
-        if shallow && both(upstream, local, is_fields) {
-            return Natural::Mapping;
-        }
-        if shallow && *list != List::Atomic && both(upstream, local, |node| is_kind(node, Kind::Sequence)) {
-            let sides = [original, upstream, local].into_iter().flatten();
-            let keyed = sides.filter(|node| is_kind(*node, Kind::Sequence));
-            if keyed.into_iter().all(|node| crate::lists::is_keyed(node, list)) {
-                return Natural::List;
-            }
-        }
-        if same(original, upstream) || same(upstream, local) {
-            return if exact(original, local) { Natural::Upstream } else { Natural::Keep };
-        }
-        if same(original, local) {
-            return Natural::Upstream;
-        }
-        if slot == Slot::Field && upstream.is_none() && shallow && both(original, local, is_fields) {
-            return Natural::Mapping;
-        }
-        let kinds = |node: Option<NodeRef<'_>>| node.map(|node| node.target().kind());
-        Natural::Conflict(match (original, upstream, local) {
-            (_, None, _) => ConflictKind::RemovedUpstreamChangedLocally,
-            (_, _, None) => ConflictKind::RemovedLocallyChangedUpstream,
-            _ if kinds(upstream) != kinds(local) => ConflictKind::KindsDiffer,
-            (None, _, _) => ConflictKind::AddedOnBoth,
-            (Some(_), _, _) => ConflictKind::BothChanged,
-        })
-    }
-
-    /// Merges the entries of a mapping: upstream's in their order, then those that upstream removed.
+    /// Merges the entries of a mapping, of which `sides` has what was there before any edit: upstream's in their order, then
+    /// those that upstream removed.
     pub fn mapping(
         &mut self,
-        local: &mut NodeMut<'_>,
-        original: Option<NodeRef<'_>>,
-        upstream: Option<NodeRef<'_>>,
+        node: &mut NodeMut<'_>,
+        sides: Triple<'_>,
         cursor: Cursor<'_>,
     ) -> Result<(), Error> {
-        let originals = entries(original);
+        let (originals, locals) = (entries(sides.original), entries(sides.local));
+        let entry = |key: &str, upstream| Entry {
+            original: originals.get(key).copied(),
+            upstream,
+            local: locals.get(key).copied(),
+        };
         let mut before = None;
         let mut seen = HashSet::new();
-        for (name, value) in upstream.into_iter().flat_map(NodeRef::entries) {
+        for (name, value) in sides.upstream.into_iter().flat_map(NodeRef::entries) {
             let key = name.target().value().into_owned();
-            let pair = Some((name, value));
-            self.entry(local, &key, [originals.get(&key).copied(), pair], before.as_deref(), cursor)?;
+            self.entry(node, &key, entry(&key, Some((name, value))), before.as_deref(), cursor)?;
             seen.insert(key.clone());
             before = Some(key);
         }
-        for (name, _) in original.into_iter().filter(|node| is_fields(*node)).flat_map(NodeRef::entries) {
+        let known = sides.original.into_iter().filter(|node| is_fields(*node)).flat_map(NodeRef::entries);
+        for (name, _) in known {
             let key = name.target().value().into_owned();
             if !seen.contains(&key) {
-                self.entry(local, &key, [originals.get(&key).copied(), None], None, cursor)?;
+                self.entry(node, &key, entry(&key, None), None, cursor)?;
             }
         }
         Ok(())
@@ -209,76 +162,88 @@ impl<'a, 'o> Fields<'a, 'o> {
         &mut self,
         parent: &mut NodeMut<'_>,
         key: &str,
-        [original, upstream]: [Option<Pair<'_>>; 2],
+        entry: Entry<'_>,
         before: Option<&str>,
         cursor: Cursor<'_>,
     ) -> Result<(), Error> {
+        let Entry { original, upstream, local } = entry;
         let unchanged = exact(original.map(|(_, value)| value), upstream.map(|(_, value)| value));
-        if unchanged && comments(original) == comments(upstream) {
+        if unchanged && comments::of_entry(original) == comments::of_entry(upstream) {
             return Ok(());
         }
         self.segments.push(Segment::Key(key.into()));
         self.trail.push(trail_of(key));
-        if !self.is_own() {
+        if !self.is_own(local) {
             let (list, below) = cursor.field(key);
-            let local = parent.read().own_entry(key);
-            let had = comments(local);
-            let triple = Triple {
-                original: original.map(|pair| pair.1),
-                upstream: upstream.map(|pair| pair.1),
-                local: local.map(|pair| pair.1),
-            };
-            let outcome = self.outcome(triple, Slot::Field, list)?;
-            self.apply(parent, key, [original, upstream], outcome, before, (list, below))?;
-            let wanted = wanted(comments(original), comments(upstream), had);
-            let set = if upstream.is_some() { set_comments(parent, key, &wanted) } else { Ok(()) };
-            self.did(set)?;
+            // An alias means what the merge has made of its anchor by now.
+            let is_alias = local.is_some_and(|(_, value)| value.kind() == Kind::Alias);
+            let now = if is_alias { parent.read().own_entry(key) } else { local };
+            let sides = Entry { local: now, ..entry }.values();
+            let done = is_alias && upstream.is_some() && same(sides.upstream, sides.local);
+            let outcome = if done { Outcome::Keep } else { self.outcome(sides, Slot::Field, list)? };
+            let kept = matches!(outcome, Outcome::Keep);
+            let there = self.apply(parent, key, entry, outcome, before, (list, below))?;
+            if upstream.is_some() && there == There::Yes {
+                let (was, theirs) = (comments::of_entry(original), comments::of_entry(upstream));
+                let had = local.map(|pair| comments::of_entry(Some(pair)));
+                let wanted = match &had {
+                    Some(had) => self.wanted_comments(was, theirs, had.clone()),
+                    None => theirs,
+                };
+                if !kept || had.as_ref() != Some(&wanted) {
+                    self.set_entry_comments(parent, key, &wanted)?;
+                }
+            }
         }
         self.trail.pop();
         self.segments.pop();
         Ok(())
     }
 
+    /// Does what was decided; tells whether the entry is there afterwards.
     fn apply(
         &mut self,
         parent: &mut NodeMut<'_>,
         key: &str,
-        [original, upstream]: [Option<Pair<'_>>; 2],
+        entry: Entry<'_>,
         outcome: Outcome,
         before: Option<&str>,
         (list, below): (&List, Cursor<'_>),
-    ) -> Result<(), Error> {
-        let (original, upstream) = (original.map(|o| o.1), upstream.map(|u| u.1));
+    ) -> Result<There, Error> {
         match outcome {
-            Outcome::Keep => Ok(()),
+            Outcome::Keep => Ok(if entry.local.is_some() { There::Yes } else { There::No }),
             Outcome::Remove => {
-                let removed = parent.remove(key).map(|_| ());
-                self.did(removed)
+                let removed = parent.remove(key);
+                self.did(removed)?;
+                Ok(There::No)
             }
             Outcome::Put { content, style } => {
-                let put = if parent.read().own_entry(key).is_some() {
+                let put = if entry.local.is_some() {
                     parent.reborrow().get_mut(key).and_then(|mut node| put(&mut node, content, style))
                 } else {
                     let place = place_behind(parent.read(), before);
                     parent.insert_at(place, key, content)
                 };
-                self.did(put)
+                self.did(put)?;
+                Ok(There::Yes)
             }
             Outcome::Mapping => {
                 let node = parent.reborrow().get_mut(key);
                 let mut node = self.did(node)?;
-                self.mapping(&mut node, original, upstream, below)?;
+                self.mapping(&mut node, entry.values(), below)?;
                 // What upstream removed, and local had nothing of its own in, leaves no stub.
-                if upstream.is_none() && node.read().is_empty() {
-                    let removed = parent.remove(key).map(|_| ());
-                    self.did(removed)?;
+                if entry.upstream.is_some() || !node.read().is_empty() {
+                    return Ok(There::Yes);
                 }
-                Ok(())
+                let removed = parent.remove(key);
+                self.did(removed)?;
+                Ok(There::No)
             }
             Outcome::List => {
                 let node = parent.reborrow().get_mut(key);
                 let mut node = self.did(node)?;
-                self.list(&mut node, original, upstream, list, below)
+                self.list(&mut node, entry.values(), list, below)?;
+                Ok(There::Yes)
             }
         }
     }
@@ -288,10 +253,21 @@ impl<'a, 'o> Fields<'a, 'o> {
         result.map_err(|cause| Error::Edit { path: self.scope.path.clone(), cause })
     }
 
-    fn is_own(&self) -> bool {
-        let keys: Vec<&str> = self.trail.iter().map(String::as_str).collect();
-        self.scope.own == Own::Kptfile
-            && matches!(keys[..], [".upstream" | ".upstreamLock"] | [".metadata", ".name"])
+    /// Whether the field is local's alone; some are only where local has them.
+    fn is_own(&self, local: Option<Pair<'_>>) -> bool {
+        let segments = &self.segments[..];
+        let is = |path: &[&str]| {
+            let key =
+                |(segment, key): (&Segment, &&str)| matches!(segment, Segment::Key(name) if **name == **key);
+            segments.len() == path.len() && segments.iter().zip(path).all(key)
+        };
+        let kptfile = match self.scope.own {
+            Own::Nothing => false,
+            Own::Kptfile => is(&["upstream"]) || is(&["upstreamLock"]) || is(&["metadata", "name"]),
+            Own::NestedKptfile => is(&["metadata", "name"]),
+            Own::Reference => is(&["upstreamLock"]) || is(&["metadata", "name"]),
+        };
+        kptfile || local.is_some() && is(&["metadata", "annotations", UPSTREAM_IDENTIFIER])
     }
 
     /// What a resolution calls the node that is merged now.
@@ -302,24 +278,10 @@ impl<'a, 'o> Fields<'a, 'o> {
         }
         format!("{}#{}", self.scope.id, trail.strip_prefix('.').unwrap_or(&trail))
     }
-
-    fn case(&self, id: String, kind: ConflictKind, triple: Triple<'_>) -> Case {
-        Case {
-            id,
-            path: self.scope.path.clone(),
-            subject: self.scope.subject.clone(),
-            field: self.segments.iter().cloned().collect(),
-            kind,
-            values: Values {
-                original: triple.original.map(text_of),
-                upstream: triple.upstream.map(text_of),
-                local: triple.local.map(text_of),
-            },
-        }
-    }
 }
 
-type Pair<'a> = (NodeRef<'a>, NodeRef<'a>);
+/// A key and its value.
+pub(crate) type Pair<'a> = (NodeRef<'a>, NodeRef<'a>);
 
 /// Sets a node; its style follows where one is given.
 pub(crate) fn put(node: &mut NodeMut<'_>, content: Content, style: Option<Style>) -> Result<(), edit::Error> {
@@ -342,24 +304,20 @@ pub(crate) fn text_of(node: NodeRef<'_>) -> String {
     }
 }
 
-/// The style of a scalar that replaces one whose style local left alone.
-fn style(triple: Triple<'_>, node: NodeRef<'_>) -> Option<Style> {
-    let scalar =
-        |node: Option<NodeRef<'_>>| node.filter(|node| node.kind() == Kind::Scalar).map(NodeRef::style);
-    let (original, local) = (scalar(triple.original)?, scalar(triple.local)?);
-    scalar(Some(node.target())).filter(|_| original == local && node.tag().is_none())
-}
-
-fn both(left: Option<NodeRef<'_>>, right: Option<NodeRef<'_>>, is: impl Fn(NodeRef<'_>) -> bool) -> bool {
+pub(crate) fn both(
+    left: Option<NodeRef<'_>>,
+    right: Option<NodeRef<'_>>,
+    is: impl Fn(NodeRef<'_>) -> bool,
+) -> bool {
     left.is_some_and(&is) && right.is_some_and(&is)
 }
 
-fn is_kind(node: NodeRef<'_>, kind: Kind) -> bool {
+pub(crate) fn is_kind(node: NodeRef<'_>, kind: Kind) -> bool {
     node.target().kind() == kind
 }
 
 /// Whether the node is a mapping whose keys are texts that differ.
-fn is_fields(node: NodeRef<'_>) -> bool {
+pub(crate) fn is_fields(node: NodeRef<'_>) -> bool {
     let mut seen = HashSet::new();
     is_kind(node, Kind::Mapping)
         && node.entries().all(|(key, _)| is_kind(key, Kind::Scalar) && seen.insert(key.target().value()))
@@ -380,38 +338,4 @@ fn place_behind(mapping: NodeRef<'_>, before: Option<&str>) -> usize {
 fn trail_of(key: &str) -> String {
     let plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
     if plain { format!(".{key}") } else { format!("[{key:?}]") }
-}
-
-type Comments = [Option<String>; 3];
-
-const PLACES: [CommentPlace; 3] = [CommentPlace::Head, CommentPlace::Line, CommentPlace::Foot];
-
-fn comments(pair: Option<Pair<'_>>) -> Comments {
-    let Some((key, value)) = pair else { return Comments::default() };
-    [key.head_comment(), value.line_comment().or_else(|| key.line_comment()), key.foot_comment()]
-}
-
-/// Each comment by itself: upstream's where only upstream changed it, else local's.
-fn wanted(original: Comments, upstream: Comments, local: Comments) -> Comments {
-    let mut all = original.into_iter().zip(upstream).zip(local);
-    let mut next = || {
-        let ((original, upstream), local) = all.next()?;
-        if original == local { upstream } else { local }
-    };
-    [next(), next(), next()]
-}
-
-/// Gives an entry its comments. Where none can stand, it goes without.
-fn set_comments(parent: &mut NodeMut<'_>, key: &str, wanted: &Comments) -> Result<(), edit::Error> {
-    for (at, place) in PLACES.into_iter().enumerate() {
-        let has = parent.read().own_entry(key);
-        if has.is_none() || comments(has)[at] == wanted[at] {
-            continue;
-        }
-        match parent.set_key_comment(key, place, wanted[at].as_deref().unwrap_or_default()) {
-            Ok(()) | Err(edit::Error::NoPlaceForComment(_)) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }

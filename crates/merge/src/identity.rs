@@ -17,6 +17,9 @@ pub(crate) struct Identity {
 
 const MARK: &str = "kpt-merge:";
 
+/// The annotation that remembers what a resource was called upstream: `group|kind|namespace|name`.
+pub(crate) const UPSTREAM_IDENTIFIER: &str = "internal.kpt.dev/upstream-identifier";
+
 impl Identity {
     /// The identity of a document; empty for one that is no resource.
     pub fn of(document: &Document) -> Self {
@@ -30,6 +33,24 @@ impl Identity {
             (field("namespace"), field("name"))
         });
         Self { group, kind, namespace, name }
+    }
+
+    /// The identities that the annotation of a resource without a mark allows: it has `default` for a namespace that is
+    /// left out, too. Nothing for a resource with a mark, or without the annotation.
+    pub fn remembered(document: &Document) -> Vec<Self> {
+        let root = document.root();
+        let annotations = root.get("metadata").and_then(|metadata| metadata.get("annotations"));
+        let identifier = text(annotations.and_then(|all| all.get(UPSTREAM_IDENTIFIER)));
+        let Some(identifier) = identifier.filter(|_| !is_marked(root)) else { return Vec::new() };
+        let parts: Vec<&str> = identifier.split('|').collect();
+        let [group, kind, namespace, name] = parts[..] else { return Vec::new() };
+        let of = |namespace: &str| Self {
+            group: group.into(),
+            kind: kind.into(),
+            namespace: namespace.into(),
+            name: name.into(),
+        };
+        if namespace == "default" { vec![of(""), of(namespace)] } else { vec![of(namespace)] }
     }
 
     /// The identity of a Kptfile: there is one in a folder, whatever its name is.
@@ -53,10 +74,15 @@ fn marked(root: NodeRef<'_>) -> Option<(String, String)> {
     let (key, value) = root.own_entry("metadata")?;
     let comments = [value.line_comment(), key.line_comment()];
     comments.into_iter().flatten().find_map(|comment| {
-        let mark = comment.trim_start_matches(['#', ' ']).strip_prefix(MARK)?.trim().to_owned();
-        let (namespace, name) = mark.split_once('/')?;
-        (!name.is_empty()).then(|| (namespace.to_owned(), name.to_owned()))
+        let (namespace, name) = mark(&comment)?;
+        Some((namespace.to_owned(), name.to_owned()))
     })
+}
+
+/// Namespace and name, when a comment is a mark.
+pub(crate) fn mark(comment: &str) -> Option<(&str, &str)> {
+    let mark = comment.trim_start_matches(['#', ' ']).strip_prefix(MARK)?.trim();
+    mark.split_once('/').filter(|(_, name)| !name.is_empty())
 }
 
 fn text(node: Option<NodeRef<'_>>) -> Option<String> {

@@ -1,17 +1,21 @@
 //! Who decides: resolutions first, then the policy; and the record of it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Bound;
 
 use lanai_types::SafePath;
 use lanai_yaml::Path;
 
 use crate::conflict::{Conflict, ConflictId, ConflictKind, Decider, Side, Subject};
+use crate::names;
 use crate::options::{Options, Policy, Take};
 
 /// Decides conflicts and keeps them.
 pub(crate) struct Judge<'a> {
     policy: Policy,
-    resolutions: HashMap<&'a str, &'a Take>,
+    resolutions: BTreeMap<&'a str, &'a Take>,
+    /// The files that resolutions are about, as names spell them.
+    files: HashSet<&'a str>,
     pub conflicts: Vec<Conflict>,
 }
 
@@ -33,14 +37,34 @@ pub(crate) struct Case {
     pub values: Values,
 }
 
+/// Who decides a conflict that no resolution is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// The policy.
+    Policy,
+    /// Nobody: it is upstream's under every policy.
+    Upstream,
+    /// Nobody: it is local's under every policy.
+    Local,
+}
+
 impl<'a> Judge<'a> {
     pub fn new(options: &'a Options) -> Self {
-        let resolutions = options.resolutions.iter();
-        Self {
-            policy: options.policy,
-            resolutions: resolutions.map(|one| (one.conflict.as_str(), &one.take)).collect(),
-            conflicts: Vec::new(),
-        }
+        let resolutions: BTreeMap<_, _> =
+            options.resolutions.iter().map(|one| (one.conflict.as_str(), &one.take)).collect();
+        let files = resolutions.keys().map(|id| names::file_of(id)).collect();
+        Self { policy: options.policy, resolutions, files, conflicts: Vec::new() }
+    }
+
+    /// One that decides alike and has recorded nothing.
+    pub fn afresh(&self) -> Self {
+        let (resolutions, files) = (self.resolutions.clone(), self.files.clone());
+        Self { policy: self.policy, resolutions, files, conflicts: Vec::new() }
+    }
+
+    /// Whether there is any resolution.
+    pub fn has_pins(&self) -> bool {
+        !self.resolutions.is_empty()
     }
 
     /// What a resolution says about a place.
@@ -48,34 +72,29 @@ impl<'a> Judge<'a> {
         self.resolutions.get(id).copied()
     }
 
+    /// Whether a resolution is about something inside of a place.
+    pub fn has_pins_below(&self, id: &str) -> bool {
+        let behind = (Bound::Excluded(id), Bound::Unbounded);
+        let mut from = self.resolutions.range::<str, _>(behind).map(|(name, _)| *name);
+        from.by_ref()
+            .take_while(|name| name.starts_with(id))
+            .any(|name| name[id.len()..].starts_with(['.', '[', '#']))
+    }
+
     /// Whether a resolution is about a file or something in it.
     pub fn has_about(&self, path: &SafePath) -> bool {
-        let path = path.as_str();
-        self.resolutions.keys().any(|id| {
-            id.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '#']))
-        })
+        self.has_pins() && self.files.contains(names::file(path).as_str())
     }
 
-    /// Decides a conflict by resolution, else by policy.
-    pub fn by_policy(&mut self, case: Case) -> Take {
-        let side = match self.policy {
-            Policy::UpstreamWins => Side::Upstream,
-            Policy::LocalWins | Policy::Fail => Side::Local,
+    /// Decides a conflict by resolution, else by the rule, and records it.
+    pub fn decide(&mut self, case: Case, rule: Rule) -> Take {
+        let by_rule = match (rule, self.policy) {
+            (Rule::Upstream, _) | (Rule::Policy, Policy::UpstreamWins) => Take::Upstream,
+            (Rule::Local, _) | (Rule::Policy, Policy::LocalWins | Policy::Fail) => Take::Local,
         };
-        self.decide(case, side)
-    }
-
-    /// Decides a conflict by resolution; without one, local keeps what it has.
-    pub fn keep_local(&mut self, case: Case) -> Take {
-        self.decide(case, Side::Local)
-    }
-
-    fn decide(&mut self, case: Case, default: Side) -> Take {
-        let pinned = self.pinned(&case.id);
-        let (take, decided_by) = match (pinned, default) {
-            (Some(take), _) => (take.clone(), Decider::Resolution),
-            (None, Side::Upstream) => (Take::Upstream, Decider::Policy),
-            (None, Side::Local | Side::Original | Side::Value) => (Take::Local, Decider::Policy),
+        let (take, decided_by) = match self.pinned(&case.id) {
+            Some(take) => (take.clone(), Decider::Resolution),
+            None => (by_rule, Decider::Policy),
         };
         let chosen = match &take {
             Take::Upstream => Side::Upstream,

@@ -8,7 +8,10 @@ mod crd;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use lanai_types::SafePath;
 use lanai_yaml::{Document, Kind, NodeRef};
+
+const KUSTOMIZE: &str = "kustomize.config.k8s.io";
 
 const BUILT_IN: &str = include_str!("keys/builtin.txt");
 
@@ -64,6 +67,7 @@ impl Schemas {
             }
         }
         schemas.add_kptfile();
+        schemas.add_kustomization();
         schemas
     }
 
@@ -107,15 +111,42 @@ impl Schemas {
         self.add_kind("kpt.dev", "v1", "Kptfile", kptfile);
     }
 
+    /// The lists of a kustomization: files are sets, what has a name merges by it. Where the order of patches or the
+    /// whole of a rule counts, lists stay wholes.
+    fn add_kustomization(&mut self) {
+        let sets = ["resources", "components", "bases", "crds", "generators", "transformers", "validators"];
+        let sets = sets.into_iter().chain(["configurations", "patchesStrategicMerge"]);
+        let named = ["images", "replicas", "configMapGenerator", "secretGenerator", "vars", "helmCharts"];
+        let by_name = || List::Map(vec!["name".into()]);
+        let files = || Field { list: List::Set, holds: None };
+        let generator = self.add_type(HashMap::from([
+            ("files".to_owned(), files()),
+            ("literals".to_owned(), files()),
+            ("envs".to_owned(), files()),
+        ]));
+        let mut fields: HashMap<String, Field> = sets.map(|name| (name.to_owned(), files())).collect();
+        for name in named {
+            let holds = name.ends_with("Generator").then_some(generator);
+            fields.insert(name.to_owned(), Field { list: by_name(), holds });
+        }
+        let number = self.add_type(fields);
+        self.add_kind(KUSTOMIZE, "v1beta1", "Kustomization", number);
+        self.add_kind(KUSTOMIZE, "v1alpha1", "Component", number);
+    }
+
     /// Takes the lists of a custom resource definition; passes over any other document.
     pub fn add_definition(&mut self, document: &Document) {
         crd::add(self, document.root());
     }
 
-    /// The type of a resource; that of another version of its kind where its own is not known.
-    pub fn of(&self, root: NodeRef<'_>) -> Cursor<'_> {
+    /// The type of a resource; that of another version of its kind where its own is not known. A kustomization is known by
+    /// its file when it does not say what it is.
+    pub fn of(&self, path: &SafePath, root: NodeRef<'_>) -> Cursor<'_> {
         let text = |key: &str| root.get(key).map(|node| node.target().value().into_owned());
-        let (api, kind) = (text("apiVersion").unwrap_or_default(), text("kind").unwrap_or_default());
+        let (mut api, mut kind) = (text("apiVersion").unwrap_or_default(), text("kind").unwrap_or_default());
+        if kind.is_empty() && ["kustomization.yaml", "kustomization.yml"].contains(&path.file_name()) {
+            (api, kind) = (format!("{KUSTOMIZE}/v1beta1"), "Kustomization".into());
+        }
         let (group, version) = api.split_once('/').unwrap_or(("", &api));
         let versions = self.kinds.get(&(group.to_owned(), kind));
         let exact = versions.and_then(|all| all.iter().find(|(name, _)| name == version));

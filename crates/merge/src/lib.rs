@@ -4,8 +4,10 @@
 //! locally. The result is the local package, edited: bytes that nobody changed stay. Nothing here reads a disk, and
 //! nothing is remembered from one merge to the next.
 
+mod comments;
 mod compare;
 mod conflict;
+mod decide;
 mod document;
 mod error;
 mod fields;
@@ -14,8 +16,11 @@ mod identity;
 mod judge;
 mod keys;
 mod lists;
+mod matching;
+mod names;
 mod options;
 mod packages;
+mod resources;
 mod sheets;
 mod strategy;
 mod subpackages;

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use lanai_krm::package::{File, Mode};
-use lanai_types::SafePath;
+use lanai_krm::kptfile;
+use lanai_krm::package::{File, Mode, is_resource_name};
+use lanai_types::{Limits, SafePath};
 use lanai_yaml::{Document, Stream};
 
 use crate::conflict::Side;
@@ -17,28 +18,42 @@ pub(crate) struct Sheet {
     pub pages: Vec<(Identity, usize)>,
 }
 
-fn identity(path: &SafePath, document: &Document) -> Identity {
-    if path.file_name() == "Kptfile" { Identity::of_kptfile() } else { Identity::of(document) }
+/// What a document is called. The first one of a Kptfile is the Kptfile; what is in a JSON file is called by its file,
+/// since there is one.
+pub(crate) fn identity(path: &SafePath, page: usize, document: &Document) -> Identity {
+    if path.file_name() == kptfile::FILE_NAME && page == 0 {
+        return Identity::of_kptfile();
+    }
+    if is_json(path) { Identity::default() } else { Identity::of(document) }
 }
 
-/// Whether a file of this name is merged by fields.
+/// Whether a file of this name is merged by fields, if it can be read.
 pub(crate) fn is_structured(path: &SafePath) -> bool {
-    let name = path.file_name();
-    name == "Kptfile" || [".yaml", ".yml"].iter().any(|end| name.ends_with(end))
+    is_resource_name(path.file_name())
+}
+
+pub(crate) fn is_json(path: &SafePath) -> bool {
+    path.extension() == Some("json")
+}
+
+fn is_json_text(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 impl Sheet {
-    /// Takes a file apart; `None` for what is no YAML, or has several documents without names, which merge as text.
+    /// Takes a file apart; `None` for what cannot be read, or has several documents without names, which merge as text.
     ///
     /// # Errors
     /// [`Error::Duplicate`].
-    pub fn read(side: Side, path: &SafePath, file: &File) -> Result<Option<Self>, Error> {
+    pub fn read(side: Side, path: &SafePath, file: &File, limits: &Limits) -> Result<Option<Self>, Error> {
         let text = file.text().filter(|_| file.mode() != Mode::Symlink);
-        let Some(stream) = text.and_then(|text| Stream::parse(text).ok()) else { return Ok(None) };
+        let Some(text) = text.filter(|text| !is_json(path) || is_json_text(text)) else { return Ok(None) };
+        let Ok(stream) = Stream::parse_within(text, &limits.yaml) else { return Ok(None) };
         let documents = stream.documents().iter().enumerate();
         let pages: Vec<_> = documents
             .filter(|(_, document)| !document.root().is_null())
-            .map(|(at, document)| (identity(path, document), at))
+            .enumerate()
+            .map(|(page, (at, document))| (identity(path, page, document), at))
             .collect();
         let mut seen: HashMap<&Identity, usize> = HashMap::new();
         for (identity, at) in &pages {
@@ -92,8 +107,7 @@ pub(crate) fn compose(
     sheet: Option<&Sheet>,
     changes: &Changes,
 ) -> Result<Option<String>, Error> {
-    let none = Vec::new();
-    let pages = sheet.map_or(&none, |sheet| &sheet.pages);
+    let pages = sheet.map_or(&[][..], |sheet| &sheet.pages[..]);
     let expected = pages.len() - changes.removed.len() + changes.added.len();
     if expected == 0 {
         return Ok(None);
@@ -102,15 +116,14 @@ pub(crate) fn compose(
     let documents = sheet.map_or(&[][..], |sheet| sheet.stream.documents());
     let mut read = 0;
     for (at, document) in documents.iter().enumerate() {
-        let own = document.to_string();
-        read += own.len();
+        read += document.source().len();
         if changes.removed.contains(&at) {
             continue;
         }
         match changes.edited.get(&at) {
-            Some(document) if !document.is_edited() => append(&mut text, &document.to_string()),
+            Some(document) if !document.is_edited() => append(&mut text, document),
             Some(document) => append_own(&mut text, &document.to_string()),
-            None => append_own(&mut text, &own),
+            None => append_own(&mut text, document.source()),
         }
     }
     // What stands behind the last document is no document.
@@ -119,40 +132,57 @@ pub(crate) fn compose(
         text.push_str(source.get(read..).unwrap_or_default());
     }
     for document in &changes.added {
-        append(&mut text, &document.to_string());
+        append(&mut text, document);
     }
     // A document that is first now needs no marker.
     if (documents.is_empty() || changes.removed.contains(&0)) && text.starts_with("---\n") {
         text.drain(.."---\n".len());
     }
-    let written = Stream::parse(text.as_str()).map_err(|_| Error::Composition(path.clone()))?;
+    let fails = || Error::Composition(path.clone());
+    if is_json(path) {
+        return json(text).map(Some).ok_or_else(fails);
+    }
+    let written = Stream::parse(text.as_str()).map_err(|_| fails())?;
     let found = written.documents().iter().filter(|document| !document.root().is_null()).count();
-    if found == expected { Ok(Some(text)) } else { Err(Error::Composition(path.clone())) }
+    if found == expected { Ok(Some(text)) } else { Err(fails()) }
+}
+
+/// The text as JSON: as it is where it is JSON, else written anew.
+fn json(text: String) -> Option<String> {
+    if is_json_text(&text) {
+        return Some(text);
+    }
+    let document = Document::parse(text).ok()?;
+    let value: serde_json::Value = document.root().deserialize().ok()?;
+    let mut text = serde_json::to_string_pretty(&value).ok()?;
+    text.push('\n');
+    Some(text)
 }
 
 /// Puts a document of the file itself behind others; what is first needs no marker.
 fn append_own(text: &mut String, document: &str) {
-    if text.is_empty() {
-        return append(text, document);
-    }
-    if !text.ends_with('\n') {
+    if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
     text.push_str(document);
 }
 
 /// Puts a document from elsewhere behind others.
-fn append(text: &mut String, document: &str) {
+fn append(text: &mut String, document: &Document) {
+    let written = document.to_string();
     if text.is_empty() {
-        text.push_str(document);
+        text.push_str(&written);
         return;
     }
-    let document = document.trim_start_matches('\u{feff}');
+    let written = written.trim_start_matches('\u{feff}');
     if !text.ends_with('\n') {
         text.push('\n');
     }
-    if !document.lines().any(|line| line.starts_with("---")) {
+    if written.starts_with('%') {
+        // Directives stand behind the end of a document only.
+        text.push_str("...\n");
+    } else if !document.has_start_marker() {
         text.push_str("---\n");
     }
-    text.push_str(document);
+    text.push_str(written);
 }

@@ -1,55 +1,116 @@
-//! Packages inside the package that one side removed as a whole.
+//! Packages inside the package: those that one side removed, and those that come from elsewhere.
+
+use std::collections::{BTreeSet, HashSet};
 
 use lanai_krm::Package;
+use lanai_krm::kptfile;
 use lanai_krm::package::Folder;
 use lanai_types::SafePath;
-use lanai_yaml::Path;
+use lanai_yaml::{NodeRef, Path, Stream};
 
-use crate::conflict::{ConflictKind, Subject};
-use crate::document::is_untouched;
+use crate::conflict::{ConflictKind, Side, Subject};
+use crate::document::{Kptfiles, is_untouched, kptfile_content};
 use crate::error::Error;
-use crate::judge::{Case, Judge, Values};
+use crate::files::id_of;
+use crate::judge::{Case, Judge, Rule, Values};
+use crate::names;
 use crate::options::Take;
 use crate::sheets::{Sheet, is_structured};
 
-/// Decides about packages that one side removed. Returns the folders that need no more merging; `result` has what they
-/// hold.
+/// The packages that need no more merging.
+#[derive(Default)]
+pub(crate) struct Settled {
+    whole: HashSet<Folder>,
+    /// All but their Kptfiles.
+    content: HashSet<Folder>,
+}
+
+impl Settled {
+    /// Whether a file needs no more merging.
+    pub fn covers(&self, path: &SafePath) -> bool {
+        if self.whole.is_empty() && self.content.is_empty() {
+            return false;
+        }
+        let mut is_kptfile = path.file_name() == kptfile::FILE_NAME;
+        let mut folder = Some(Folder::of(path));
+        while let Some(at) = folder {
+            if self.whole.contains(&at) || self.content.contains(&at) && !is_kptfile {
+                return true;
+            }
+            is_kptfile = false;
+            folder = at.parent();
+        }
+        false
+    }
+}
+
+impl Settled {
+    /// The Kptfiles of the packages whose content is not merged.
+    pub fn kptfiles(&self) -> HashSet<SafePath> {
+        self.content.iter().filter_map(kptfile_of).collect()
+    }
+}
+
+/// What a Kptfile says about where its package comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Origin {
+    /// Nowhere: it belongs to the package around it.
+    Own,
+    /// Somewhere else.
+    Remote { source: [String; 3], fetched: Fetched },
+}
+
+/// Whether the content of a remote package is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fetched {
+    Yes,
+    /// There is a reference only.
+    No,
+}
+
+/// What is to be done with a package inside the package.
+enum Plan {
+    /// File by file.
+    Merge,
+    /// Its Kptfile only; what is local stays.
+    Reference,
+    Take(Take),
+    Conflict(ConflictKind, Rule),
+}
+
+/// Decides about packages that one side removed, or that come from different places. `result` has what those hold that
+/// need no more merging.
 pub(crate) fn settle(
     judge: &mut Judge<'_>,
-    [original, upstream, local]: [&Package; 3],
+    sides: [&Package; 3],
     result: &mut Package,
-) -> Result<Vec<Folder>, Error> {
-    let mut settled: Vec<Folder> = Vec::new();
-    for folder in original.package_roots() {
+) -> Result<Settled, Error> {
+    let [original, upstream, local] = sides;
+    let mut settled = Settled::default();
+    let roots: BTreeSet<Folder> = sides.into_iter().flat_map(Package::package_roots).collect();
+    for folder in roots {
         let Folder::At(path) = &folder else { continue };
-        if settled.iter().any(|outer| outer.holds(path)) {
+        if settled.covers(path) {
             continue;
         }
-        let gone = |package: &Package| package.below(&folder).next().is_none();
-        let id = format!("{path}/");
-        let (kind, changed) = match (gone(upstream), gone(local)) {
-            (false, false) if judge.pinned(&id).is_none() => continue,
-            (true, true) | (false, false) => (None, false),
-            (true, false) => {
-                (Some(ConflictKind::RemovedUpstreamChangedLocally), !untouched(original, local, &folder))
+        let id = names::folder(path);
+        let pinned = judge.pinned(&id).cloned();
+        let take = match (plan(sides, &folder), pinned) {
+            (Plan::Conflict(kind, rule), _) => {
+                let values = Values {
+                    original: listing(original, &folder),
+                    upstream: listing(upstream, &folder),
+                    local: listing(local, &folder),
+                };
+                let (path, field) = (path.clone(), Path::root());
+                judge.decide(Case { id, path, subject: Subject::Subpackage, field, kind, values }, rule)
             }
-            (false, true) => {
-                (Some(ConflictKind::RemovedLocallyChangedUpstream), !untouched(original, upstream, &folder))
+            (_, Some(take)) | (Plan::Take(take), None) => take,
+            (Plan::Merge, None) => continue,
+            (Plan::Reference, None) => {
+                settled.content.insert(folder);
+                continue;
             }
-        };
-        let take = match kind.filter(|_| changed) {
-            Some(kind) => judge.keep_local(Case {
-                id,
-                path: path.clone(),
-                subject: Subject::Subpackage,
-                field: Path::root(),
-                kind,
-                values: Values::default(),
-            }),
-            None => judge.pinned(&id).cloned().unwrap_or(match kind {
-                Some(ConflictKind::RemovedUpstreamChangedLocally) => Take::Upstream,
-                Some(_) | None => Take::Local,
-            }),
         };
         let source = match take {
             Take::Local | Take::Value(_) => local,
@@ -57,9 +118,85 @@ pub(crate) fn settle(
             Take::Original => original,
         };
         replace(result, source, &folder)?;
-        settled.push(folder);
+        settled.whole.insert(folder);
     }
     Ok(settled)
+}
+
+fn plan([original, upstream, local]: [&Package; 3], folder: &Folder) -> Plan {
+    let there = |package: &Package| package.below(folder).next().is_some();
+    match (there(original), there(upstream), there(local)) {
+        (true, false, true) if untouched(original, local, folder) => Plan::Take(Take::Upstream),
+        (true, false, true) => Plan::Conflict(ConflictKind::RemovedUpstreamChangedLocally, Rule::Local),
+        (true, true, false) if untouched(original, upstream, folder) => Plan::Take(Take::Local),
+        (true, true, false) => Plan::Conflict(ConflictKind::RemovedLocallyChangedUpstream, Rule::Local),
+        (_, true, true) => plan_for_both([original, upstream, local], folder),
+        (_, false, false) | (false, false, true) | (false, true, false) => Plan::Merge,
+    }
+}
+
+/// The plan for a package that upstream and local have.
+fn plan_for_both([original, upstream, local]: [&Package; 3], folder: &Folder) -> Plan {
+    let [before, theirs, ours] = [original, upstream, local].map(|package| origin(package, folder));
+    let (Some(theirs), Some(ours)) = (theirs, ours) else { return Plan::Merge };
+    let source = |origin: &Origin| match origin {
+        Origin::Own => None,
+        Origin::Remote { source, .. } => Some(source.clone()),
+    };
+    let changed = || !untouched(original, upstream, folder);
+    match before {
+        // Two packages of one name are not mixed.
+        None if source(&theirs) != source(&ours) => {
+            return Plan::Conflict(ConflictKind::AddedOnBoth, Rule::Policy);
+        }
+        Some(before) if source(&before) != source(&ours) && source(&theirs) != source(&ours) => {
+            return if changed() {
+                Plan::Conflict(ConflictKind::BothChanged, Rule::Local)
+            } else {
+                Plan::Take(Take::Local)
+            };
+        }
+        Some(_) | None => {}
+    }
+    if original.below(folder).eq(local.below(folder)) {
+        return Plan::Merge;
+    }
+    let is_reference = |origin: &Origin| matches!(origin, Origin::Remote { fetched: Fetched::No, .. });
+    // A reference for which upstream has content of its own now is no reference any more.
+    let new = upstream.below(folder).any(|(path, _)| original.get(path).is_none());
+    let stays = is_reference(&ours) && theirs != Origin::Own && !new;
+    if is_reference(&theirs) || stays { Plan::Reference } else { Plan::Merge }
+}
+
+/// The Kptfile of a folder below the root.
+fn kptfile_of(folder: &Folder) -> Option<SafePath> {
+    let Folder::At(path) = folder else { return None };
+    path.join(&kptfile::FILE_NAME.parse().ok()?).ok()
+}
+
+fn origin(package: &Package, folder: &Folder) -> Option<Origin> {
+    let kptfile = package.get(&kptfile_of(folder)?)?;
+    let stream = Stream::parse(kptfile.text()?).ok()?;
+    let root = stream.documents().first()?.root();
+    let Some(upstream) = root.get("upstream").filter(|upstream| !upstream.is_null()) else {
+        return Some(Origin::Own);
+    };
+    let text =
+        |node: Option<NodeRef<'_>>| node.map(|node| node.target().value().into_owned()).unwrap_or_default();
+    let git = |key: &str| text(upstream.get("git").and_then(|git| git.get(key)));
+    let source = [text(upstream.get("type")), git("repo"), git("directory")];
+    let locked = root.get("upstreamLock").is_some_and(|lock| !lock.is_null());
+    let content = package.below(folder).count() > 1;
+    Some(Origin::Remote { source, fetched: if locked || content { Fetched::Yes } else { Fetched::No } })
+}
+
+/// The files of a package with the ids that Git has for them, as a conflict shows it.
+fn listing(package: &Package, folder: &Folder) -> Option<String> {
+    let lines = package.below(folder).map(|(path, file)| {
+        let inside = folder.relative(path).unwrap_or_else(|| path.clone());
+        format!("{} {inside}\n", id_of(file))
+    });
+    Some(lines.collect::<String>()).filter(|text| !text.is_empty())
 }
 
 fn replace(result: &mut Package, source: &Package, folder: &Folder) -> Result<(), Error> {
@@ -82,7 +219,6 @@ fn untouched(original: &Package, other: &Package, folder: &Folder) -> bool {
 
 /// Whether a file means what it meant, the marks of a merge aside.
 pub(crate) fn file_untouched(original: &Package, other: &Package, path: &SafePath) -> bool {
-    use crate::conflict::Side;
     let (before, after) = (original.get(path), other.get(path));
     if before == after {
         return true;
@@ -91,15 +227,20 @@ pub(crate) fn file_untouched(original: &Package, other: &Package, path: &SafePat
     if before.mode() != after.mode() || !is_structured(path) {
         return false;
     }
-    let sheets = (Sheet::read(Side::Original, path, before), Sheet::read(Side::Local, path, after));
+    let limits = original.limits();
+    let sheets =
+        (Sheet::read(Side::Original, path, before, limits), Sheet::read(Side::Local, path, after, limits));
     let (Ok(Some(before)), Ok(Some(after))) = sheets else { return false };
     before.pages.len() == after.pages.len()
-        && before.documents().zip(after.documents()).all(|(before, after)| {
-            if path.file_name() == "Kptfile" {
-                let content = crate::document::kptfile_content;
+        && before.documents().zip(after.documents()).all(|(before, after)| match path.as_str() {
+            kptfile::FILE_NAME => {
+                let content = |document| kptfile_content(document, Kptfiles::Root);
                 is_untouched(&content(before), &content(after))
-            } else {
-                is_untouched(before, after)
             }
+            _ if path.file_name() == kptfile::FILE_NAME => {
+                let content = |document| kptfile_content(document, Kptfiles::Nested);
+                is_untouched(&content(before), &content(after))
+            }
+            _ => is_untouched(before, after),
         })
 }

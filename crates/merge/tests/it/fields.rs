@@ -81,7 +81,11 @@ fn kinds_that_differ_are_a_conflict() {
 #[test]
 fn comments_and_quoting() {
     check_spec(["v: 1\n", "v: 1 # why\n", "v: 1\n"], "v: 1 # why\n", &[]);
-    check_spec(["v: 1 # a\n", "v: 1 # b\n", "v: 1 # c\n"], "v: 1 # c\n", &[]);
+    check_spec(["v: 1 # a\n", "v: 1 # b\n", "v: 1 # c\n"], "v: 1 # b\n", &["CommentsDiffer v upstream"]);
+    check_spec(["v: 1 # a\n", "v: 2 # b\n", "v: 1 # c\n"], "v: 2 # b\n", &["CommentsDiffer v upstream"]);
+    check_spec(["w: 1\n", "# u\nw: 1\n", "# l\nw: 1\n"], "# u\nw: 1\n", &["CommentsDiffer w upstream"]);
+    // A comment goes with the field that upstream removed.
+    check_spec(["w: 1\nv: 1\n", "w: 1\n", "w: 1\nv: 1 # mine\n"], "w: 1\n", &[]);
     check_spec(["v: 1\n", "# why\nv: 1\n", "v: 2\n"], "# why\nv: 2\n", &[]);
     check_spec(["v: 1 # a\n", "v: 1\n", "v: 1 # a\n"], "v: 1\n", &[]);
     check_spec(["v: 1\n", "v: 2\n", "v: 1 # note\n"], "v: 2 # note\n", &[]);
@@ -99,4 +103,56 @@ fn policies() {
     assert_eq!(text(&merged.package, "a.yaml"), sides[2]);
     let expected = ["BothChanged v local", "RemovedUpstreamChangedLocally w local"];
     assert_eq!(lines(&merged.conflicts), expected);
+}
+
+#[test]
+fn comments_inside_of_a_list_that_is_one_value() {
+    let (plain, noted) = ("v:\n- a\n- b\n", "v:\n- a # note\n- b\n");
+    let more = "v:\n- a\n- b\n- c\n";
+    check_spec([plain, noted, plain], noted, &[]);
+    check_spec([plain, plain, noted], noted, &[]);
+    // One side replaced the list, so that the other's comment has no place.
+    check_spec([plain, more, noted], more, &["CommentsDiffer v upstream"]);
+    check_spec([plain, noted, more], more, &["CommentsDiffer v local"]);
+    let other = "v:\n- a # other\n- b\n";
+    check_spec([plain, noted, other], noted, &["CommentsDiffer v upstream"]);
+}
+
+#[test]
+fn comments_of_the_document() {
+    let of = |head: &str, v: u8| format!("{head}{}", custom(&format!("v: {v}\n")));
+    let (one, two) = ("# Copyright 1\n\n", "# Copyright 2\n\n");
+    let cases = [
+        ([of(one, 1), of(two, 1), of(one, 2)], of(two, 2), vec![]),
+        ([of("", 1), of(one, 1), of("", 2)], of(one, 2), vec![]),
+        ([of(one, 1), of("", 1), of(one, 2)], of("", 2), vec![]),
+        ([of("# a\n---\n", 1), of("# b\n---\n", 1), of("# a\n---\n", 2)], of("# b\n---\n", 2), vec![]),
+        ([of("", 1), of(one, 1), of(two, 2)], of(one, 2), vec!["CommentsDiffer . upstream"]),
+    ];
+    for ([original, upstream, local], expected, conflicts) in cases {
+        let merged = one_file([&original, &upstream, &local]);
+        assert_eq!(text(&merged.package, "a.yaml"), expected);
+        assert_eq!(lines(&merged.conflicts), conflicts);
+    }
+    let foot = |comment: &str, v: u8| format!("{}{comment}", custom(&format!("v: {v}\n")));
+    let sides = [foot("", 1), foot("\n# end\n", 1), foot("", 2)];
+    let merged = one_file([&sides[0], &sides[1], &sides[2]]);
+    assert_eq!(text(&merged.package, "a.yaml"), foot("\n# end\n", 2));
+}
+
+fn one_file(sides: [&str; 3]) -> lanai_merge::Merged {
+    one("a.yaml", sides, &lanai_merge::Options::default())
+}
+
+#[test]
+fn what_an_alias_names_is_not_changed_behind_its_back() {
+    let base = "a: &x\n  v: 1\nb: *x\n";
+    check_spec(
+        [base, "a: &x\n  v: 2\nb: *x\n", "a: &x\n  v: 1\nb: *x\nc: 1\n"],
+        "a: &x\n  v: 2\nb: *x\nc: 1\n",
+        &[],
+    );
+    let sides = [base, "a:\n  v: 2\nb:\n  v: 1\n", "a: &x\n  v: 1\nb: *x\nc: 1\n"].map(custom);
+    let merged = one_file([&sides[0], &sides[1], &sides[2]]);
+    assert_eq!(text(&merged.package, "a.yaml"), custom("a:\n  v: 2\nb:\n  v: 1\nc: 1\n"));
 }

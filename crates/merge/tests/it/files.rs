@@ -65,7 +65,8 @@ fn binaries_and_links_are_wholes() {
         let merged = three_way(&sides[0], &sides[1], &sides[2], &policy(who)).unwrap();
         assert_eq!(merged.package.get(&path).unwrap().content(), expected);
         assert_eq!(merged.conflicts.len(), 1);
-        assert_eq!(merged.conflicts[0].local, None);
+        let text = merged.conflicts[0].local.as_deref().unwrap();
+        assert!(text.starts_with("binary, 2 bytes, "), "{text}");
     }
     let sides = ["x", "y", "x"].map(|target| single(target.as_bytes(), Mode::Symlink));
     let merged = three_way(&sides[0], &sides[1], &sides[2], &Options::default()).unwrap();
@@ -81,4 +82,69 @@ fn modes_merge_beside_the_text() {
     let merged = three_way(&original, &upstream, &local, &Options::default()).unwrap();
     assert_eq!(merged.package, single(b"a\nb\nx\n", Mode::Executable));
     assert_eq!(merged.conflicts, []);
+}
+
+#[test]
+fn modes_that_both_changed() {
+    let sides = [Mode::Regular, Mode::Executable, Mode::Symlink].map(|mode| single(b"a", mode));
+    for (who, expected) in [(Policy::UpstreamWins, &sides[1]), (Policy::LocalWins, &sides[2])] {
+        let merged = three_way(&sides[0], &sides[1], &sides[2], &policy(who)).unwrap();
+        assert_eq!(&merged.package, expected);
+        assert_eq!(merged.conflicts[0].id.as_str(), "f~mode");
+        assert_eq!(merged.conflicts[0].upstream.as_deref(), Some("executable"));
+    }
+    // Added alike, but for the mode.
+    let merged =
+        three_way(&Package::new(Limits::default()), &sides[1], &sides[0], &Options::default()).unwrap();
+    assert_eq!(merged.package, sides[1]);
+    assert_eq!(lines(&merged.conflicts), ["ModesDiffer . upstream"]);
+    // Of resources, too.
+    let yaml = |mode, text: &str| {
+        Package::from_entries([("a.yaml", File::new(text.as_bytes(), mode))], Limits::default()).unwrap()
+    };
+    let (original, local) = (yaml(Mode::Regular, "a: 1\n"), yaml(Mode::Regular, "a: 1\nb: 1\n"));
+    let merged =
+        three_way(&original, &yaml(Mode::Executable, "a: 2\n"), &local, &Options::default()).unwrap();
+    assert_eq!(merged.package, yaml(Mode::Executable, "a: 2\nb: 1\n"));
+}
+
+#[test]
+fn json_merges_by_fields_and_stays_json() {
+    let sides = [
+        "{\n  \"a\": 1,\n  \"b\": 1\n}\n",
+        "{\n  \"a\": 2,\n  \"b\": 1\n}\n",
+        "{\n  \"a\": 1,\n  \"b\": 3\n}\n",
+    ];
+    let merged = one("a.json", sides, &Options::default());
+    assert_eq!(text(&merged.package, "a.json"), "{\n  \"a\": 2,\n  \"b\": 3\n}\n");
+    // What is no JSON merges as text.
+    let merged = one("a.json", ["{ a\nb\nc\n", "{ A\nb\nc\n", "{ a\nb\nC\n"], &Options::default());
+    assert_eq!(text(&merged.package, "a.json"), "{ A\nb\nC\n");
+}
+
+#[test]
+fn ignored_files_are_no_resources() {
+    let side = |text: &str| {
+        let files =
+            [(".krmignore", File::from_text("*.tmpl.yaml\n")), ("a.tmpl.yaml", File::from_text(text))];
+        Package::from_entries(files, Limits::default()).unwrap()
+    };
+    let sides = [side("a: 1\nb: 1\n"), side("a: 2\nb: 1\n"), side("a: 1\nb: 3\n")];
+    let merged = three_way(&sides[0], &sides[1], &sides[2], &Options::default()).unwrap();
+    assert_eq!(lines(&merged.conflicts), ["FileChanged . upstream"]);
+}
+
+#[test]
+fn files_of_comments_only_merge_as_text() {
+    let merged =
+        one("a.yaml", ["# a\n# b\n# c\n", "# A\n# b\n# c\n", "# a\n# b\n# C\n"], &Options::default());
+    assert_eq!(text(&merged.package, "a.yaml"), "# A\n# b\n# C\n");
+}
+
+#[test]
+fn long_texts_without_a_line_that_stands_out() {
+    let text = |lines: [&str; 2]| lines.concat().repeat(3_000);
+    let sides = [text(["a\n", "b\n"]), text(["b\n", "c\n"]), text(["a\n", "d\n"])];
+    let merged = one("f", [&sides[0], &sides[1], &sides[2]], &Options::default());
+    assert_eq!(lines(&merged.conflicts), ["FileChanged . upstream"]);
 }

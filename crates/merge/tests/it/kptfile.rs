@@ -29,9 +29,10 @@ fn name_and_upstream_are_local() {
 fn an_untouched_kptfile_keeps_its_name_too() {
     let original = kptfile("up", "upstream:\n  type: git\n");
     let upstream = kptfile("upper", "upstream:\n  type: other\ninfo:\n  description: b\n");
-    for path in ["Kptfile", "sub/Kptfile"] {
+    // Where a package inside comes from follows its content; its name does not.
+    for (path, origin) in [("Kptfile", "git"), ("sub/Kptfile", "other")] {
         let merged = one(path, [&original, &upstream, &original], &Options::default());
-        let expected = kptfile("up", "upstream:\n  type: git\ninfo:\n  description: b\n");
+        let expected = kptfile("up", &format!("upstream:\n  type: {origin}\ninfo:\n  description: b\n"));
         assert_eq!(text(&merged.package, path), expected);
     }
 }

@@ -160,3 +160,25 @@ fn the_table_knows_pods() {
     let merged = one("a.yaml", [&sides[0], &sides[1], &sides[2]], &Options::default());
     assert_eq!(lines(&merged.conflicts), ["BothChanged spec.tolerations upstream"]);
 }
+
+#[test]
+fn comments_above_items() {
+    let noted = |comment: &str, target: u8| format!("{comment}  - port: 80\n    targetPort: {target}\n");
+    let (plain, new, mine) = (noted("", 1), noted("  # why\n", 1), noted("", 2));
+    check_ports([&plain, &new, &mine], &noted("  # why\n", 2), &[]);
+    let (theirs, ours) = (noted("  # theirs\n", 1), noted("  # ours\n", 1));
+    check_ports([&plain, &theirs, &ours], &theirs, &["CommentsDiffer spec.ports[port=80] upstream"]);
+}
+
+#[test]
+fn kustomizations() {
+    let of = |head: &str, files: &str, tag: &str| {
+        format!("{head}resources: [{files}]\nimages:\n- name: i\n  newTag: {tag}\n")
+    };
+    for head in ["", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"] {
+        let sides = [of(head, "a", "v1"), of(head, "a, b", "v2"), of(head, "a, c", "v1")];
+        let merged = one("kustomization.yaml", [&sides[0], &sides[1], &sides[2]], &Options::default());
+        assert_eq!(text(&merged.package, "kustomization.yaml"), of(head, "a, c, b", "v2"));
+        assert_eq!(lines(&merged.conflicts), Vec::<String>::new());
+    }
+}

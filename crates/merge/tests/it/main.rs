@@ -4,6 +4,7 @@
 mod docs;
 mod fields;
 mod files;
+mod kpt;
 mod kptfile;
 mod lists;
 mod packages;

@@ -97,9 +97,107 @@ fn moved_resources() {
 fn duplicates_are_named() {
     let twice = format!("{}---\n{}", map("a", "1"), map("a", "2"));
     let (original, local) = (package(&[("f.yaml", &map("a", "1"))]), package(&[("f.yaml", &twice)]));
-    let error = three_way(&original, &original, &local, &Options::default()).unwrap_err();
+    // Where only one side changed the file, it is the answer.
+    assert_eq!(three_way(&original, &original, &local, &Options::default()).unwrap().package, local);
+    assert_eq!(three_way(&original, &local, &original, &Options::default()).unwrap().package, local);
+    let upstream = package(&[("f.yaml", &map("a", "3"))]);
+    let error = three_way(&original, &upstream, &local, &Options::default()).unwrap_err();
     assert!(matches!(error, Error::Duplicate { first_line: 1, second_line: 8, .. }), "{error:?}");
     assert_eq!(error.to_string(), "local has ConfigMap/a twice in file \"f.yaml\": on line 1 and on line 8");
+}
+
+#[test]
+fn moved_on_both_sides() {
+    let (one, two, three) = (map("a", "1"), map("a", "2"), map("a", "1 # mine"));
+    check(
+        [&[("f.yaml", &one)], &[("g.yaml", &two)], &[("h.yaml", &one)]],
+        &[("g.yaml", &two)],
+        &["MovedApart . upstream"],
+    );
+    check([&[("f.yaml", &one)], &[("g.yaml", &two)], &[("g.yaml", &one)]], &[("g.yaml", &two)], &[]);
+    // Upstream moves it to where local has another of that name.
+    check(
+        [&[("f.yaml", &one)], &[("g.yaml", &one)], &[("f.yaml", &three), ("g.yaml", &two)]],
+        &[("f.yaml", &three), ("g.yaml", &two)],
+        &["MovedApart . local"],
+    );
+}
+
+#[test]
+fn moved_here_and_removed_upstream() {
+    let one = map("a", "1");
+    let conflict = "RemovedUpstreamChangedLocally . local";
+    check([&[("f.yaml", &one)], &[], &[("g.yaml", &one)]], &[("g.yaml", &one)], &[conflict]);
+}
+
+#[test]
+fn a_rename_is_remembered_by_the_annotation() {
+    let note = "  annotations:\n    internal.kpt.dev/upstream-identifier: '|ConfigMap|default|a'\n";
+    let renamed = map("mine", "1").replace("\ndata:", &format!("\n{note}data:"));
+    let merged = one("f.yaml", [&map("a", "1"), &map("a", "2"), &renamed], &Options::default());
+    assert_eq!(text(&merged.package, "f.yaml"), renamed.replace("v: 1", "v: 2"));
+    assert_eq!(lines(&merged.conflicts), Vec::<String>::new());
+}
+
+fn remote(repo: &str, version: &str) -> String {
+    let git = format!("  type: git\n  git:\n    repo: {repo}\n    directory: /\n    ref: {version}\n");
+    format!("{SUB}upstream:\n{git}upstreamLock:\n{git}")
+}
+
+#[test]
+fn remote_packages() {
+    let (one, two, own) = (map("a", "1"), map("a", "2"), map("own", "1"));
+    let (first, second) = (remote("r", "v1"), remote("r", "v2"));
+    // The lock follows the content.
+    check(
+        [
+            &[("s/Kptfile", &first), ("s/f.yaml", &one)],
+            &[("s/Kptfile", &second), ("s/f.yaml", &two)],
+            &[("s/Kptfile", &first), ("s/f.yaml", &one), ("s/own.yaml", &own)],
+        ],
+        &[("s/Kptfile", &second), ("s/f.yaml", &two), ("s/own.yaml", &own)],
+        &[],
+    );
+    // Local has it from elsewhere: it stays as it is.
+    let other = remote("other", "v1");
+    let mine: &[(&str, &str)] = &[("s/Kptfile", &other), ("s/x.yaml", &own)];
+    check(
+        [&[("s/Kptfile", &first), ("s/f.yaml", &one)], &[("s/Kptfile", &second), ("s/f.yaml", &two)], mine],
+        mine,
+        &["BothChanged . local"],
+    );
+    check(
+        [&[("s/Kptfile", &first), ("s/f.yaml", &one)], &[("s/Kptfile", &first), ("s/f.yaml", &one)], mine],
+        mine,
+        &[],
+    );
+    // Two packages of one name are not mixed.
+    let theirs: &[(&str, &str)] = &[("s/Kptfile", &first), ("s/f.yaml", &one)];
+    check([&[], theirs, mine], theirs, &["AddedOnBoth . upstream"]);
+}
+
+#[test]
+fn references_to_packages_that_are_not_fetched() {
+    let (one, two) = (map("a", "1"), map("a", "2"));
+    let reference = |version: &str| remote("r", version).split_once("upstreamLock").unwrap().0.to_owned();
+    let (before, after) = (reference("v1"), reference("v2"));
+    // Upstream has a reference only: what was fetched here stays.
+    let fetched = remote("r", "v1");
+    check(
+        [&[("s/Kptfile", &before)], &[("s/Kptfile", &after)], &[("s/Kptfile", &fetched), ("s/f.yaml", &one)]],
+        &[("s/Kptfile", &fetched.replacen("ref: v1", "ref: v2", 1)), ("s/f.yaml", &one)],
+        &[],
+    );
+    // Local has a reference only: content does not come.
+    check(
+        [
+            &[("s/Kptfile", &fetched), ("s/f.yaml", &one)],
+            &[("s/Kptfile", &remote("r", "v2")), ("s/f.yaml", &two)],
+            &[("s/Kptfile", &before)],
+        ],
+        &[("s/Kptfile", &after)],
+        &[],
+    );
 }
 
 const SUB: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: sub\n";
@@ -128,7 +226,7 @@ fn conflicts_say_what_they_are_about() {
     let merged = one("d/a.yaml", [&sides[0], &sides[1], &sides[2]], &Options::default());
     let conflict = &merged.conflicts[0];
     assert_eq!(conflict.path.as_str(), "d/a.yaml");
-    assert_eq!(conflict.id.as_str(), "d/a.yaml:example.com/Thing/a#v");
+    assert_eq!(conflict.id.as_str(), "d/a.yaml:Thing.example.com/a#v");
     let Subject::Resource(id) = &conflict.subject else { panic!("{conflict:?}") };
     assert_eq!(id.to_string(), "example.com/v1 Thing a");
     assert_eq!(conflict.original.as_deref(), Some("1"));

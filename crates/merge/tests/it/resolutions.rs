@@ -72,12 +72,12 @@ fn files_and_resources_too() {
 fn a_value_that_is_no_yaml_is_refused() {
     let [original, upstream, local] =
         ["v: 1\n", "v: 2\n", "v: 3\n"].map(|spec| package(&[("a.yaml", &custom(spec))]));
-    let conflict = ConflictId::new("a.yaml:example.com/Thing/a#v");
+    let conflict = ConflictId::new("a.yaml:Thing.example.com/a#v");
     let resolutions = vec![Resolution { conflict, take: Take::Value("[".into()) }];
     let options = Options { resolutions, ..Options::default() };
     let error = three_way(&original, &upstream, &local, &options).unwrap_err().to_string();
     assert!(
-        error.starts_with("the value for conflict \"a.yaml:example.com/Thing/a#v\" cannot be read"),
+        error.starts_with("the value for conflict \"a.yaml:Thing.example.com/a#v\" cannot be read"),
         "{error}"
     );
 }
@@ -99,5 +99,38 @@ fn a_value_for_an_item_keeps_its_key() {
     let merged = merge("{port: 2, name: y}").unwrap();
     assert_eq!(text(&merged.package, "a.yaml"), service("  - {port: 2, name: y}\n"));
     let error = merge("{port: 3}").unwrap_err().to_string();
-    assert!(error.ends_with("does not have the key of the list item"), "{error}");
+    assert!(error.ends_with("what names it must stay"), "{error}");
+}
+
+#[test]
+fn a_resource_that_stands_in_two_files() {
+    // A resolution removes one of them; the other is not taken for it afterwards.
+    let (one, two) = (custom("v: 1\n"), custom("v: 2\n"));
+    let original = package(&[("a.yaml", &one)]);
+    let local = package(&[("a.yaml", &two), ("b.yaml", &one)]);
+    let merged = resolve(&Take::Upstream, [&original, &package(&[]), &local]);
+    assert_eq!(merged.package, package(&[("b.yaml", &one)]));
+}
+
+#[test]
+fn places_and_comments() {
+    let sides = [("a.yaml", "v: 1 # a\n"), ("b.yaml", "v: 1 # b\n"), ("c.yaml", "v: 1 # c\n")];
+    let [original, upstream, local] = sides.map(|(path, spec)| package(&[(path, &custom(spec))]));
+    for (take, (path, spec)) in
+        [(Take::Original, sides[0]), (Take::Upstream, sides[1]), (Take::Local, sides[2])]
+    {
+        let merged = resolve(&take, [&original, &upstream, &local]);
+        assert_eq!(merged.package, package(&[(path, &custom(spec))]));
+    }
+    let found = three_way(&original, &upstream, &local, &Options::default()).unwrap().conflicts;
+    let ids: Vec<&str> = found.iter().map(|one| one.id.as_str()).collect();
+    assert_eq!(ids, ["a.yaml:Thing.example.com/a#v~line-comment", "a.yaml:Thing.example.com/a~place"]);
+}
+
+#[test]
+fn a_part_of_what_upstream_removed() {
+    check(
+        ["w: 0\nv: {a: 1}\n", "w: 0\n", "w: 0\nv: {a: 3}\n"],
+        ["w: 0\n", "w: 0\nv: {a: 3}\n", "w: 0\nv: {a: 1}\n", "w: 0\nv: {a: 9}\n"],
+    );
 }

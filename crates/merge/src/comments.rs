@@ -1,0 +1,141 @@
+//! Comments, each merged by itself beside the value that it stands at.
+
+use lanai_yaml::{CommentPlace, NodeMut, NodeRef, edit};
+
+use crate::conflict::ConflictKind;
+use crate::document::head_of_first_key;
+use crate::error::Error;
+use crate::fields::{Fields, Pair};
+use crate::identity::mark;
+use crate::judge::{Case, Rule, Values};
+use crate::names::{Aspect, aspect};
+use crate::options::Take;
+
+/// The comments above, on the line of, and below a node.
+pub(crate) type Comments = [Option<String>; 3];
+
+pub(crate) const PLACES: [CommentPlace; 3] = [CommentPlace::Head, CommentPlace::Line, CommentPlace::Foot];
+
+const ASPECTS: [Aspect; 3] = [Aspect::HeadComment, Aspect::LineComment, Aspect::FootComment];
+
+/// The comments of an entry of a mapping.
+pub(crate) fn of_entry(pair: Option<Pair<'_>>) -> Comments {
+    let Some((key, value)) = pair else { return Comments::default() };
+    let head = key.head_comment();
+    // The head of the document is not that of its first key.
+    let own = |comment: &String| {
+        let root = key.parent().filter(|parent| comment.ends_with('\n') && parent.parent().is_none());
+        root.and_then(head_of_first_key).as_ref() != Some(comment)
+    };
+    [head.filter(own), value.line_comment().or_else(|| key.line_comment()), key.foot_comment()]
+}
+
+/// The comments of an item of a list.
+pub(crate) fn of_item(item: NodeRef<'_>) -> Comments {
+    [item.head_comment(), item.line_comment(), item.foot_comment()]
+}
+
+/// What becomes of one comment.
+pub(crate) enum Settled {
+    As(Option<String>),
+    /// Both sides changed it, not alike.
+    Conflict,
+}
+
+/// Merges one comment. A mark that local has is local's.
+pub(crate) fn settle(original: Option<&str>, upstream: Option<&str>, local: Option<&str>) -> Settled {
+    let is_mark = local.is_some_and(|comment| mark(comment).is_some());
+    if upstream == original || upstream == local || is_mark {
+        return Settled::As(local.map(Into::into));
+    }
+    if original == local { Settled::As(upstream.map(Into::into)) } else { Settled::Conflict }
+}
+
+/// The comment that a decision gives.
+pub(crate) fn taken(take: Take, values: Values) -> Option<String> {
+    match take {
+        Take::Upstream => values.upstream,
+        Take::Local => values.local,
+        Take::Original => values.original,
+        Take::Value(text) => Some(as_comment(&text)).filter(|text| !text.is_empty()),
+    }
+}
+
+/// The text with a `#` before each line.
+fn as_comment(text: &str) -> String {
+    let line = |line: &str| if line.starts_with('#') { line.to_owned() } else { format!("# {line}") };
+    text.lines().map(str::trim).filter(|text| !text.is_empty()).map(line).collect::<Vec<_>>().join("\n")
+}
+
+impl Fields<'_, '_> {
+    /// The comments that the node which is merged now should have: of those that only one side changed, the changed
+    /// one. Records a conflict for each that both changed.
+    pub fn wanted_comments(&mut self, original: Comments, upstream: Comments, local: Comments) -> Comments {
+        let mut wanted = Comments::default();
+        let sides = original.into_iter().zip(upstream).zip(local);
+        for (at, ((original, upstream), local)) in sides.enumerate() {
+            let pinned = self.judge.has_pins().then(|| aspect(&self.id(), ASPECTS[at]));
+            let pinned = pinned.and_then(|id| self.judge.pinned(&id));
+            wanted[at] = match (settle(original.as_deref(), upstream.as_deref(), local.as_deref()), pinned) {
+                (Settled::As(comment), None) => comment,
+                (Settled::As(_), Some(take)) => taken(take.clone(), Values { original, upstream, local }),
+                (Settled::Conflict, _) => {
+                    let values = Values { original, upstream, local };
+                    let id = aspect(&self.id(), ASPECTS[at]);
+                    let case = self.case_of(id, ConflictKind::CommentsDiffer, values.clone());
+                    taken(self.judge.decide(case, Rule::Policy), values)
+                }
+            };
+        }
+        wanted
+    }
+
+    /// Gives an entry its comments. Where none can stand, it goes without.
+    pub fn set_entry_comments(
+        &self,
+        parent: &mut NodeMut<'_>,
+        key: &str,
+        wanted: &Comments,
+    ) -> Result<(), Error> {
+        let mut has = of_entry(parent.read().own_entry(key));
+        for (at, place) in PLACES.into_iter().enumerate() {
+            if has[at] == wanted[at] {
+                continue;
+            }
+            let set = parent.set_key_comment(key, place, wanted[at].as_deref().unwrap_or_default());
+            self.did(placed(set))?;
+            has = of_entry(parent.read().own_entry(key));
+        }
+        Ok(())
+    }
+
+    /// Gives an item its comments. Where none can stand, it goes without.
+    pub fn set_item_comments(&self, item: &mut NodeMut<'_>, wanted: &Comments) -> Result<(), Error> {
+        for (at, place) in PLACES.into_iter().enumerate() {
+            if of_item(item.read())[at] == wanted[at] {
+                continue;
+            }
+            let set = item.set_comment(place, wanted[at].as_deref().unwrap_or_default());
+            self.did(placed(set))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn case_of(&self, id: String, kind: ConflictKind, values: Values) -> Case {
+        Case {
+            id,
+            path: self.scope.path.clone(),
+            subject: self.scope.subject.clone(),
+            field: self.segments.iter().cloned().collect(),
+            kind,
+            values,
+        }
+    }
+}
+
+fn placed(set: Result<(), edit::Error>) -> Result<(), edit::Error> {
+    match set {
+        Ok(()) | Err(edit::Error::NoPlaceForComment(_)) => Ok(()),
+        Err(error) => Err(error),
+    }
+}

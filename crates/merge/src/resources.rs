@@ -1,0 +1,283 @@
+//! One resource, merged.
+
+use std::collections::BTreeMap;
+
+use lanai_krm::kptfile;
+use lanai_types::SafePath;
+use lanai_yaml::{Content, Document, Kind, Path};
+
+use crate::comments;
+use crate::compare::same;
+use crate::conflict::{ConflictId, ConflictKind};
+use crate::document::{self, is_untouched, subject};
+use crate::error::Error;
+use crate::fields::{Fields, Own, Scope, text_of};
+use crate::judge::{Case, Judge, Rule, Values};
+use crate::keys::Schemas;
+use crate::matching::{Match, Place, Sheets};
+use crate::names::{self, Aspect};
+use crate::options::Take;
+use crate::sheets::{Changes, identity};
+
+/// What becomes of the documents of each file.
+pub(crate) type FileChanges = BTreeMap<SafePath, Changes>;
+
+/// Merges one resource.
+pub(crate) fn merge(
+    judge: &mut Judge<'_>,
+    schemas: &Schemas,
+    sheets: &Sheets,
+    found: &Match,
+    changes: &mut FileChanges,
+) -> Result<(), Error> {
+    let [original, upstream, local] = sheets.documents(found);
+    let Some(scope) = scope(sheets, found, local.or(upstream).or(original)) else { return Ok(()) };
+    let (document, path) = match (original, upstream, local) {
+        (_, None, None) | (None, None, Some(_)) => return Ok(()),
+        (None, Some(upstream), None) => (Some(upstream.clone()), None),
+        (_, Some(upstream), Some(local)) => {
+            let document = fields(judge, schemas, &scope, [original, Some(upstream)], local)?;
+            let name =
+                |document| found.local.as_ref().map(|place| identity(&place.path, usize::MAX, document));
+            if judge.has_pins() && name(&document) != name(local) {
+                return Err(Error::OtherKey(ConflictId::new(scope.id)));
+            }
+            (Some(document), place(judge, &scope, sheets, found)?)
+        }
+        (Some(original), None, Some(local)) => {
+            // One that was moved was touched.
+            let untouched = found.is_at_home() && is_untouched(original, local);
+            let kind = ConflictKind::RemovedUpstreamChangedLocally;
+            let natural = if untouched { Natural::Gone } else { Natural::Conflict(kind) };
+            (whole(judge, &scope, found, natural, [Some(original), None, Some(local)])?, None)
+        }
+        (Some(original), Some(upstream), None) => {
+            let edited = !same(Some(original.root()), Some(upstream.root()));
+            let kind = ConflictKind::RemovedLocallyChangedUpstream;
+            let natural = if edited { Natural::Conflict(kind) } else { Natural::Gone };
+            (whole(judge, &scope, found, natural, [Some(original), Some(upstream), None])?, None)
+        }
+    };
+    let home = found.local.as_ref().or(found.upstream.as_ref()).or(found.original.as_ref());
+    let Some(path) = path.or_else(|| home.map(|place| place.path.clone())) else { return Ok(()) };
+    put(found.local.as_ref(), local, document, path, changes);
+    Ok(())
+}
+
+/// Notes what becomes of a document: it is edited where it is, or removed here and added there.
+fn put(
+    place: Option<&Place>,
+    local: Option<&Document>,
+    document: Option<Document>,
+    path: SafePath,
+    changes: &mut FileChanges,
+) {
+    match (place, document) {
+        (Some(place), Some(document)) if place.path == path => {
+            let edited =
+                document.is_edited() || local.is_none_or(|local| local.source() != document.source());
+            if edited {
+                changes.entry(path).or_default().edited.insert(place.at, document);
+            }
+        }
+        (place, document) => {
+            if let Some(place) = place {
+                changes.entry(place.path.clone()).or_default().removed.insert(place.at);
+            }
+            if let Some(document) = document {
+                changes.entry(path).or_default().added.push(document);
+            }
+        }
+    }
+}
+
+/// What the resource is called in conflicts: by where it was before, so that the name stays when it moves.
+fn scope(sheets: &Sheets, found: &Match, document: Option<&Document>) -> Option<Scope> {
+    let home = found.original.as_ref().or(found.upstream.as_ref()).or(found.local.as_ref())?;
+    let path = found.paths().next()?.clone();
+    let id = names::resource(&home.path, &found.identity);
+    let own = match path.as_str() {
+        kptfile::FILE_NAME => Own::Kptfile,
+        _ if sheets.references.contains(&path) => Own::Reference,
+        _ if path.file_name() == kptfile::FILE_NAME => Own::NestedKptfile,
+        _ => Own::Nothing,
+    };
+    Some(Scope { id, path, subject: subject(document?), own })
+}
+
+/// Merges the fields and the comments of the document itself.
+fn fields(
+    judge: &mut Judge<'_>,
+    schemas: &Schemas,
+    scope: &Scope,
+    [original, upstream]: [Option<&Document>; 2],
+    local: &Document,
+) -> Result<Document, Error> {
+    let Some(upstream) = upstream else { return Ok(local.clone()) };
+    let cursor = schemas.of(&scope.path, local.root());
+    let mut document = local.clone();
+    let expanded = if has_alias(local) { expanded(local) } else { None };
+    match expanded {
+        None => Fields::new(judge, scope).document(original, upstream, &mut document, cursor)?,
+        Some(mut plain) => {
+            // An edit of what an alias names changes two places. Only where that is what the merge asks for, aliases stay.
+            Fields::new(judge, scope).document(original, upstream, &mut plain, cursor)?;
+            let mut unheard = judge.afresh();
+            let merged = Fields::new(&mut unheard, scope).document(original, upstream, &mut document, cursor);
+            if merged.is_err() || !same(Some(plain.root()), Some(document.root())) {
+                document = plain;
+            }
+        }
+    }
+    Ok(own_comments(judge, scope, [original, Some(upstream)], local, document))
+}
+
+fn has_alias(document: &Document) -> bool {
+    if !document.source().contains('*') {
+        return false;
+    }
+    let mut open = vec![document.root()];
+    while let Some(node) = open.pop() {
+        if node.kind() == Kind::Alias {
+            return true;
+        }
+        open.extend(node.items());
+        open.extend(node.entries().flat_map(|(key, value)| [key, value]));
+    }
+    false
+}
+
+/// The document without aliases; `None` where that cannot be.
+fn expanded(document: &Document) -> Option<Document> {
+    let mut plain = document.clone();
+    plain.root_mut().set(Content::from(document.root())).ok()?;
+    Some(plain)
+}
+
+/// Merges the comments that belong to no field: those before and behind all content.
+fn own_comments(
+    judge: &mut Judge<'_>,
+    scope: &Scope,
+    [original, upstream]: [Option<&Document>; 2],
+    local: &Document,
+    merged: Document,
+) -> Document {
+    let of = |document: Option<&Document>| document.map(document::own_comments).unwrap_or_default();
+    let (before, theirs, ours) = (of(original), of(upstream), of(Some(local)));
+    if before == theirs || theirs == ours {
+        return merged;
+    }
+    let mut wanted = ours.clone();
+    let aspects = [Aspect::Preface, Aspect::HeadComment, Aspect::FootComment];
+    for (at, aspect) in aspects.into_iter().enumerate() {
+        let id = names::aspect(&scope.id, aspect);
+        let values =
+            Values { original: before[at].clone(), upstream: theirs[at].clone(), local: ours[at].clone() };
+        let settled = comments::settle(before[at].as_deref(), theirs[at].as_deref(), ours[at].as_deref());
+        wanted[at] = match (settled, judge.pinned(&id)) {
+            (comments::Settled::As(comment), None) => comment,
+            (comments::Settled::As(_), Some(take)) => comments::taken(take.clone(), values),
+            (comments::Settled::Conflict, _) => {
+                let case = root_case(scope, id, ConflictKind::CommentsDiffer, values.clone());
+                comments::taken(judge.decide(case, Rule::Policy), values)
+            }
+        };
+    }
+    // Where they cannot stand, the document goes without.
+    document::with_own_comments(&merged, &wanted).unwrap_or(merged)
+}
+
+fn root_case(scope: &Scope, id: String, kind: ConflictKind, values: Values) -> Case {
+    let (path, subject) = (scope.path.clone(), scope.subject.clone());
+    Case { id, path, subject, field: Path::root(), kind, values }
+}
+
+/// The file that a resource which both sides have stands in afterwards; `None` for the one where local has it.
+fn place(
+    judge: &mut Judge<'_>,
+    scope: &Scope,
+    sheets: &Sheets,
+    found: &Match,
+) -> Result<Option<SafePath>, Error> {
+    let path = |place: &Option<Place>| place.as_ref().map(|place| place.path.clone());
+    let (original, upstream, local) = (path(&found.original), path(&found.upstream), path(&found.local));
+    let id = names::aspect(&scope.id, Aspect::Place);
+    let pinned = judge.pinned(&id).cloned();
+    if pinned.is_none() && (upstream == local || upstream == original) {
+        return Ok(None);
+    }
+    let taken = |path: &Option<SafePath>| {
+        let sheet = path
+            .as_ref()
+            .filter(|path| Some(*path) != local.as_ref())
+            .and_then(|path| sheets.local.get(path));
+        sheet.is_some_and(|sheet| sheet.pages.iter().any(|(name, _)| *name == found.identity))
+    };
+    let apart = upstream != local && upstream != original && (local != original || taken(&upstream));
+    let take = if apart {
+        let text = |path: &Option<SafePath>| path.as_ref().map(|path| path.as_str().to_owned());
+        let values = Values { original: text(&original), upstream: text(&upstream), local: text(&local) };
+        let case = root_case(scope, id.clone(), ConflictKind::MovedApart, values);
+        judge.decide(case, if taken(&upstream) { Rule::Local } else { Rule::Policy })
+    } else {
+        pinned.unwrap_or(if local == original { Take::Upstream } else { Take::Local })
+    };
+    let chosen = match take {
+        Take::Local => local.clone(),
+        Take::Upstream => upstream,
+        Take::Original => original.or_else(|| local.clone()),
+        Take::Value(text) => text.parse().ok().filter(|path| sheets.has(path)),
+    };
+    if chosen.is_none() || taken(&chosen) {
+        return Err(Error::PlaceTaken(ConflictId::new(id)));
+    }
+    Ok(chosen)
+}
+
+/// What happens to a resource that one side removed when nobody says anything.
+#[derive(Clone, Copy)]
+enum Natural {
+    /// It goes, or stays away.
+    Gone,
+    Conflict(ConflictKind),
+}
+
+/// Decides about a resource that one side removed; returns what is left of it.
+fn whole(
+    judge: &mut Judge<'_>,
+    scope: &Scope,
+    found: &Match,
+    natural: Natural,
+    [original, upstream, local]: [Option<&Document>; 3],
+) -> Result<Option<Document>, Error> {
+    let home = found.original.as_ref().map(|place| &place.path);
+    let moved = found.local.as_ref().map(|place| &place.path).filter(|path| Some(*path) != home);
+    let id = moved.map_or_else(|| scope.id.clone(), |path| names::moved(&scope.id, path));
+    let text = |document: Option<&Document>| document.map(|document| text_of(document.root()));
+    let take = match natural {
+        Natural::Conflict(kind) => {
+            let values = Values { original: text(original), upstream: text(upstream), local: text(local) };
+            judge.decide(root_case(scope, id.clone(), kind, values), Rule::Local)
+        }
+        Natural::Gone => match judge.pinned(&id) {
+            Some(take) => take.clone(),
+            None => return Ok(None),
+        },
+    };
+    Ok(match take {
+        Take::Local => local.cloned(),
+        Take::Upstream => upstream.cloned(),
+        Take::Original => original.cloned(),
+        Take::Value(text) => Some(value(&id, found, text)?),
+    })
+}
+
+/// The document that a resolution brings; it must be the same resource.
+fn value(id: &str, found: &Match, text: String) -> Result<Document, Error> {
+    let conflict = || ConflictId::new(id);
+    let document = Document::parse(text)
+        .map_err(|cause| Error::BadValue { conflict: conflict(), cause: Box::new(cause) })?;
+    let path = found.paths().next();
+    let is = path.map(|path| identity(path, 0, &document));
+    if is.as_ref() == Some(&found.identity) { Ok(document) } else { Err(Error::OtherKey(conflict())) }
+}

@@ -1,0 +1,260 @@
+//! What holds for any three packages. Each body takes bytes and panics when a promise is broken.
+
+use std::collections::HashSet;
+
+use lanai_krm::package::{File, OtherYaml, ReadOptions};
+use lanai_krm::{Package, Resource};
+use lanai_merge::{
+    Conflict, ConflictKind, Error, Merged, Options, Policy, Resolution, Side, Strategy, Take, three_way,
+};
+use lanai_types::Limits;
+
+use super::choices::Choices;
+use super::sides::{Edits, Model, sides};
+
+/// Any bytes: three small packages, or three texts under one name. Merging ends with a package or an error; no file and no
+/// resource goes without a reason; conflicts are real, and what no conflict is about does not depend on who wins.
+pub fn merge(bytes: &[u8]) {
+    let mut choices = Choices::new(bytes);
+    if choices.byte() == u8::MAX {
+        return texts(&bytes[1..]);
+    }
+    let sides = sides(&mut choices, Edits::Any);
+    if ![&sides.original, &sides.upstream, &sides.local].into_iter().all(Model::is_distinct) {
+        return;
+    }
+    let [original, upstream, local] = [&sides.original, &sides.upstream, &sides.local].map(Model::package);
+    let _shown = Shown([&original, &upstream, &local]);
+    nothing_changes_nothing(&original, &upstream, &local);
+    let all = [&original, &upstream, &local];
+    let theirs = merged(all, Policy::UpstreamWins, &[]);
+    let ours = merged(all, Policy::LocalWins, &[]);
+    nothing_is_dropped(all, &theirs);
+    nothing_is_dropped(all, &ours);
+    conflicts_are_real(&theirs.conflicts);
+    silence_is_agreement(all, &theirs, &ours);
+    resolutions_hold(all, &theirs.conflicts, &mut choices);
+    for strategy in [Strategy::FastForward, Strategy::ForceDeleteReplace, Strategy::CopyMerge] {
+        let options = Options { strategy, ..Options::default() };
+        match three_way(&original, &upstream, &local, &options) {
+            Ok(_) | Err(Error::LocallyModified(_)) => {}
+            Err(error) => panic!("{strategy}: {error}"),
+        }
+    }
+}
+
+/// Any bytes: what only upstream and what only local changed arrives, field by field and item by item.
+pub fn both_arrive(bytes: &[u8]) {
+    let mut choices = Choices::new(bytes);
+    let sides = sides(&mut choices, Edits::Apart);
+    let expected = both(&sides.original, &sides.upstream, &sides.local);
+    let [original, upstream, local] = [&sides.original, &sides.upstream, &sides.local].map(Model::package);
+    let merged = merged([&original, &upstream, &local], Policy::Fail, &[]);
+    let (found, expected) = (meaning(&merged.package), meaning(&expected.package()));
+    assert_eq!(found.len(), expected.len());
+    for ((name, found), (_, expected)) in found.iter().zip(&expected) {
+        assert!(found.means_the_same(expected), "{name}:\n{found}\nis not\n{expected}");
+    }
+}
+
+/// The model with the edits of both sides, which do not touch.
+fn both(original: &Model, upstream: &Model, local: &Model) -> Model {
+    use super::sides::Content::Resources;
+    let mut result = local.clone();
+    for (path, content) in &mut result.files {
+        let (Resources(all), Some(Resources(before)), Some(Resources(theirs))) =
+            (content, original.files.get(path), upstream.files.get(path))
+        else {
+            continue;
+        };
+        for ((one, before), theirs) in all.iter_mut().zip(before).zip(theirs) {
+            for key in 0..6 {
+                let (was, is) = (before.fields.get(&key), theirs.fields.get(&key));
+                match is {
+                    _ if was == is => {}
+                    Some(value) => _ = one.fields.insert(key, *value),
+                    None => _ = one.fields.remove(&key),
+                }
+            }
+            let of = |items: &[[usize; 3]], key: usize| items.iter().find(|item| item[0] == key).copied();
+            for key in 0..4 {
+                let (was, is) = (of(&before.items, key), of(&theirs.items, key));
+                let at = one.items.iter().position(|item| item[0] == key);
+                match (is, at) {
+                    _ if was == is => {}
+                    (Some(item), Some(at)) => one.items[at] = item,
+                    (Some(item), None) => one.items.push(item),
+                    (None, Some(at)) => _ = one.items.remove(at),
+                    (None, None) => {}
+                }
+            }
+        }
+    }
+    result
+}
+
+fn texts(bytes: &[u8]) {
+    let third = bytes.len() / 3;
+    let side = |bytes: &[u8]| {
+        let name = if bytes.len().is_multiple_of(2) { "a.yaml" } else { "a.json" };
+        Package::from_entries([(name, File::regular(bytes))], Limits::default()).expect("one file")
+    };
+    let all = [side(&bytes[..third]), side(&bytes[third..2 * third]), side(&bytes[2 * third..])];
+    for policy in [Policy::UpstreamWins, Policy::LocalWins, Policy::Fail] {
+        let options = Options { policy, ..Options::default() };
+        if let Ok(merged) = three_way(&all[0], &all[1], &all[2], &options) {
+            conflicts_are_real(&merged.conflicts);
+        }
+    }
+}
+
+fn merged([original, upstream, local]: [&Package; 3], policy: Policy, resolutions: &[Resolution]) -> Merged {
+    let options = Options { policy, resolutions: resolutions.to_vec(), ..Options::default() };
+    three_way(original, upstream, local, &options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn nothing_changes_nothing(original: &Package, upstream: &Package, local: &Package) {
+    for (sides, expected) in [
+        ([original, original, local], local),
+        ([original, upstream, original], upstream),
+        ([original, upstream, upstream], upstream),
+    ] {
+        let merged = merged(sides, Policy::UpstreamWins, &[]);
+        assert_eq!(merged.conflicts, []);
+        same_package(&merged.package, expected);
+    }
+}
+
+fn show(package: &Package) -> String {
+    let text = |file: &File| String::from_utf8_lossy(file.content()).into_owned();
+    package
+        .iter()
+        .flat_map(|(path, file)| ["== ".into(), path.to_string(), "\n".into(), text(file)])
+        .collect()
+}
+
+/// Shows the packages when a promise is broken.
+struct Shown<'a>([&'a Package; 3]);
+
+impl Drop for Shown<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{}", show_all(&self.0));
+        }
+    }
+}
+
+fn show_all(packages: &[&Package]) -> String {
+    packages.iter().flat_map(|package| ["\n======\n".into(), show(package)]).collect()
+}
+
+fn same_package(found: &Package, expected: &Package) {
+    if found != expected {
+        assert_eq!(show(found), show(expected));
+        panic!("the modes differ");
+    }
+}
+
+/// The resources of a package with what names them in a merge.
+fn meaning(package: &Package) -> Vec<(String, Resource)> {
+    let options = ReadOptions { other_yaml: OtherYaml::Included, ..ReadOptions::default() };
+    let mut readable = package.clone();
+    readable.remove(&"data.json".parse().expect("a path"));
+    let found = readable.resources(options).unwrap_or_default();
+    let mut all: Vec<_> = found
+        .into_iter()
+        .map(|found| (format!("{} {}", found.path, name(&found.resource)), found.resource))
+        .collect();
+    all.sort_by(|left, right| left.0.cmp(&right.0));
+    all
+}
+
+fn name(resource: &Resource) -> String {
+    let text = resource.to_string();
+    let mark = text.split_once("# kpt-merge: /").and_then(|(_, rest)| rest.lines().next());
+    let kind = resource.kind().unwrap_or_default();
+    format!("{kind} {}", mark.map_or_else(|| resource.name().unwrap_or_default().into_owned(), Into::into))
+}
+
+/// Each file and each resource of local and upstream is in the result, or was there before and the other side removed it.
+fn nothing_is_dropped([original, upstream, local]: [&Package; 3], merged: &Merged) {
+    let names = |package: &Package| -> HashSet<String> {
+        meaning(package).iter().map(|(_, resource)| name(resource)).collect()
+    };
+    let (before, after) = (names(original), names(&merged.package));
+    for (side, other) in [(local, upstream), (upstream, local)] {
+        let others = names(other);
+        // What one side ignores is no resource there.
+        for (path, resource) in
+            meaning(side).into_iter().filter(|(path, _)| !path.starts_with("ignored.yaml"))
+        {
+            let name = name(&resource);
+            let removed = before.contains(&name) && (!others.contains(&name) || side == upstream);
+            let settled = merged.conflicts.iter().any(|one| path.starts_with(one.path.as_str()));
+            let twice = meaning(original).iter().filter(|(_, one)| self::name(one) == name).count() > 1;
+            assert!(after.contains(&name) || removed || settled || twice, "{path} is gone");
+        }
+        for (path, file) in
+            side.iter().filter(|(path, _)| !lanai_krm::package::is_resource_name(path.file_name()))
+        {
+            let removed = original.get(path).is_some() && other.get(path).is_none();
+            let settled = merged.conflicts.iter().any(|one| path.as_str().starts_with(one.path.as_str()));
+            assert!(merged.package.get(path).is_some() || removed || settled, "{path} is gone: {file:?}");
+        }
+    }
+}
+
+fn conflicts_are_real(conflicts: &[Conflict]) {
+    let mut names = HashSet::new();
+    for one in conflicts {
+        assert!(names.insert(one.id.clone()), "{} twice", one.id);
+        assert_ne!(one.upstream, one.local, "{one:?}");
+        assert_ne!(one.original, one.upstream, "{one:?}");
+        // What was moved changed by that.
+        let moved = one.kind == ConflictKind::MovedApart || one.id.as_str().contains('@');
+        assert!(moved || one.original != one.local, "{one:?}");
+    }
+}
+
+/// Deciding each conflict of one policy as the other does gives what the other gives.
+fn silence_is_agreement(sides: [&Package; 3], theirs: &Merged, ours: &Merged) {
+    let ids = |merged: &Merged| merged.conflicts.iter().map(|one| one.id.clone()).collect::<HashSet<_>>();
+    assert_eq!(ids(theirs), ids(ours));
+    let resolutions: Vec<_> = ours
+        .conflicts
+        .iter()
+        .map(|one| {
+            let take = if one.chosen == Side::Upstream { Take::Upstream } else { Take::Local };
+            Resolution { conflict: one.id.clone(), take }
+        })
+        .collect();
+    same_package(&merged(sides, Policy::UpstreamWins, &resolutions).package, &ours.package);
+}
+
+/// Applying resolutions to the result again changes nothing.
+fn resolutions_hold(sides: [&Package; 3], conflicts: &[Conflict], choices: &mut Choices<'_>) {
+    let resolutions: Vec<_> = conflicts
+        .iter()
+        .map(|one| {
+            let value = matches!(one.kind, ConflictKind::BothChanged | ConflictKind::AddedOnBoth)
+                && one.field.segments().len() > 1
+                && !one.id.as_str().ends_with(']');
+            let take = match choices.below(if value { 4 } else { 3 }) {
+                0 => Take::Upstream,
+                1 => Take::Local,
+                2 => Take::Original,
+                _ => Take::Value("{chosen: [1]}".into()),
+            };
+            Resolution { conflict: one.id.clone(), take }
+        })
+        .collect();
+    let [original, upstream, local] = sides;
+    let options = Options { resolutions: resolutions.clone(), ..Options::default() };
+    let first = match three_way(original, upstream, local, &options) {
+        Ok(first) => first,
+        Err(Error::PlaceTaken(_) | Error::OtherKey(_)) => return,
+        Err(error) => panic!("{error}"),
+    };
+    let again = merged([original, upstream, &first.package], Policy::UpstreamWins, &resolutions);
+    same_package(&again.package, &first.package);
+}
