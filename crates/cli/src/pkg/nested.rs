@@ -1,5 +1,6 @@
 //! Packages inside the package that have an upstream of their own.
 
+use std::collections::VecDeque;
 use std::path::Path;
 
 use lanai_krm::package::{File, Folder};
@@ -15,7 +16,7 @@ use crate::failure::Failure;
 use crate::io::Io;
 
 /// How many packages one command fetches. Packages can name each other in a circle.
-pub(super) const MAX_PACKAGES: usize = 1_000;
+pub(super) const MAX_PACKAGES: usize = 500;
 
 /// The files below a folder, as a package of their own.
 pub(super) fn cut(tree: &Package, folder: &Folder) -> Package {
@@ -72,18 +73,37 @@ pub(super) fn fetch_all(
     io: &mut Io<'_>,
 ) -> Result<usize, Failure> {
     let mut count = 0;
-    while let Some(folder) = unfetched(tree).into_iter().next() {
+    let mut open = VecDeque::from(unfetched(tree));
+    while let Some(folder) = open.pop_front() {
         count += 1;
         if count > MAX_PACKAGES {
-            return Err(Failure::new(format!(
-                "there are more than the {MAX_PACKAGES} packages inside the package that are allowed; do they name each other?"
-            )));
+            return Err(too_many());
         }
         let shown = root.join(folder.to_string());
         io.tell(&format!("\nPackage {}:", Quoted(&shown.display().to_string())));
         fetch_one(tree, &folder, root, repositories, io)?;
+        for inner in unfetched(&cut(tree, &folder)) {
+            open.push_back(below(&folder, &inner)?);
+        }
     }
     Ok(count)
+}
+
+/// The folder of a folder, seen from the root.
+fn below(outer: &Folder, inner: &Folder) -> Result<Folder, Failure> {
+    match (outer, inner) {
+        (Folder::Root, _) => Ok(inner.clone()),
+        (_, Folder::Root) => Ok(outer.clone()),
+        (Folder::At(outer), Folder::At(inner)) => {
+            outer.join(inner).map(Folder::At).map_err(|error| Failure::new(error.to_string()))
+        }
+    }
+}
+
+/// More than [`MAX_PACKAGES`].
+pub(super) fn too_many() -> Failure {
+    Failure::new(format!("there are more than the {MAX_PACKAGES} packages that one command may fetch"))
+        .hint("packages that name each other have no end")
 }
 
 /// Fetches the package that a Kptfile inside the package names.

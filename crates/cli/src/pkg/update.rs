@@ -126,10 +126,7 @@ impl Work<'_> {
             VecDeque::from([Next { folder: Folder::Root, version: self.version.map(String::from) }]);
         while let Some(next) = open.pop_front() {
             if report.updates.len() >= nested::MAX_PACKAGES {
-                return Err(Failure::new(format!(
-                    "there are more than the {} packages inside the package that are allowed",
-                    nested::MAX_PACKAGES
-                )));
+                return Err(nested::too_many());
             }
             open.extend(self.one(&mut after, &next, &mut report, io)?);
         }

@@ -151,6 +151,34 @@ fn those_that_were_added_here_stay_under_every_strategy() {
 }
 
 #[test]
+fn many_packages_are_fetched_but_not_any_number() {
+    const MAX_PACKAGES: usize = 500;
+    let world = World::new();
+    let upstream = format!(
+        "upstream:\n  type: git\n  git:\n    repo: {}\n    directory: /one\n    ref: v1\n",
+        world.repo()
+    );
+    let inner = kptfile("inner", &upstream);
+    let paths: Vec<String> = (0..=MAX_PACKAGES).map(|number| format!("many/p{number}/Kptfile")).collect();
+    let mut files: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), inner.as_str())).collect();
+    let last = files.pop().unwrap();
+    files.push(("one/a.txt", "a\n"));
+    world.publish("v1", &files);
+    let seen = world.lanai(&["get", &world.address("many@v1"), "fits"]);
+    assert!(seen.stderr.ends_with("\nFetched 501 package(s).\n"), "{:?}", seen.code);
+    assert!(world.path("work/fits/p499/a.txt").is_file());
+    world.publish("v2", &[last]);
+    let seen = world.lanai(&["get", &world.address("many@v2"), "too-many"]);
+    assert_eq!(seen.code, Some(1));
+    assert!(
+        seen.stderr.contains("error: there are more than the 500 packages that one command may fetch\n"),
+        "{:?}",
+        seen.code
+    );
+    assert!(!world.path("work/too-many").exists());
+}
+
+#[test]
 fn packages_that_name_each_other_in_a_circle_are_refused() {
     let world = World::new();
     let upstream = format!(

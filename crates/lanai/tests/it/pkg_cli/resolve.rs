@@ -1,6 +1,7 @@
 //! Conflicts that people decide: printed, edited, handed back.
 
 use super::World;
+use super::world::REPLICAS;
 
 /// A machine on which `work/web` has a conflict with `v2` about replicas.
 fn conflicting() -> World {
@@ -39,7 +40,7 @@ fn what_yaml_prints_is_documented() {
     let expected = format!(
         "package: web\nupdates:\n- package: .\n  from: {first}\n  version: v2\n  to: {second}\n\
          files:\n  changed:\n  - Kptfile\n  - deploy.yaml\n\
-         conflicts:\n- id: deploy.yaml:apps/Deployment/shop/web#spec.replicas\n  package: .\n  file: deploy.yaml\n  \
+         conflicts:\n- id: {REPLICAS}\n  package: .\n  file: deploy.yaml\n  \
          resource: apps/v1 Deployment shop/web\n  field: spec.replicas\n  kind: BothChanged\n  \
          original: \"1\"\n  upstream: \"2\"\n  local: \"5\"\n  chosen: \"\"\n"
     );
@@ -78,7 +79,7 @@ fn check_refused(world: &World, from: &str, to: &str, why: &str) {
 #[test]
 fn what_does_not_fit_is_named() {
     let world = conflicting();
-    let id = "deploy.yaml:apps/Deployment/shop/web#spec.replicas";
+    let id = REPLICAS;
     check_refused(
         &world,
         &format!("id: {id}"),

@@ -1,6 +1,7 @@
 //! `lanai pkg update`, from one version to the next.
 
 use super::World;
+use super::world::REPLICAS;
 
 /// The line of the table in which conflicts are shown.
 const HEADER: &str = "FILE          RESOURCE                      FIELD           KIND          ORIGINAL   UPSTREAM   LOCAL   CHOSEN     ID\n";
@@ -44,7 +45,7 @@ fn conflicts_are_shown_and_the_policy_decides() {
         let seen = world.lanai(&["update", "web@v2", "--policy", policy]);
         let row = format!(
             "deploy.yaml   apps/v1 Deployment shop/web   spec.replicas   BothChanged   1          2          5       {chosen:8}   \
-             deploy.yaml:apps/Deployment/shop/web#spec.replicas\n"
+             {REPLICAS}\n"
         );
         let header = if chosen == "local" {
             HEADER.replace("CHOSEN     ID", "CHOSEN   ID")

@@ -32,6 +32,9 @@ spec:
         image:   web:1
 ";
 
+/// What the conflict about the replicas of [`DEPLOYMENT`] is called.
+pub(crate) const REPLICAS: &str = "deploy.yaml:Deployment.apps/shop/web#spec.replicas";
+
 /// A machine. Everything on it goes away with this.
 pub(crate) struct World {
     place: TempDir,
