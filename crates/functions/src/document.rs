@@ -1,0 +1,86 @@
+//! The page about the functions.
+
+use std::fmt::Write as _;
+
+use crate::Function;
+use crate::catalog::{PREFIXES, catalog};
+
+/// What holds for all functions, before the functions.
+const PREFACE: &str = "\
+# Functions
+
+These functions come with the binary. Each does what the function of the same name in the public catalog of KRM functions
+does, for the tags that are listed; where it differs, a table says so, and the fixture named there (below
+`crates/functions/tests/it/fixtures`) shows it. This page is generated from the code: `UPDATE=1 cargo test -p lanai-functions`.
+
+For all of them:
+
+- Resources are edited where they stand. Comments, order, quoting and layout of what is not changed stay byte for byte. (The
+  functions of the catalog sort the list or write every resource anew; orchestrators repair that afterwards.)
+- A function that runs a second time changes nothing.
+- `items` is always written, and `results` is always a list. (Some functions of the catalog leave out empty items, or write results
+  as a mapping with `items`.) Results name a file by the annotation for its path, the current one before the legacy one, with the
+  index; those that are about no file have none.
+- When a function fails, a result of severity error says why, the exit code is 1, and stderr has the same message once.
+  Configuration errors are failures for every function.
+- Texts in a configuration may be scalars of any type and count as their text. Lists and mappings in their place are refused:
+  the message names the field.
+- A value that gets an alias (`*name`) or stands below one is written in place of the alias; what the anchor names stays as it
+  is. What an anchor names is changed like everything else, and its aliases follow.
+";
+
+/// The page, as `docs/functions.md` has it.
+pub fn page() -> String {
+    let mut out = String::from(PREFACE);
+    let prefixes: Vec<String> = PREFIXES.iter().map(|prefix| format!("`{prefix}`")).collect();
+    let _ = write!(
+        out,
+        "\nA pipeline names a function by its name, or by an image: one of the prefixes {}\nor none, the name, and a tag of the \
+         function, `latest`, or none.\n",
+        prefixes.join(", ")
+    );
+    for function in catalog() {
+        section(&mut out, *function);
+    }
+    out
+}
+
+fn section(out: &mut String, function: &dyn Function) {
+    let doc = function.doc();
+    let _ = write!(out, "\n## {}\n\n{}\n\n", function.name(), doc.purpose);
+    let list = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    if !function.aliases().is_empty() {
+        let _ = write!(out, "Also called {}.\n\n", list(function.aliases()));
+    }
+    let tags = if function.tags().is_empty() { "none".into() } else { list(function.tags()) };
+    let _ = writeln!(out, "Tags: {tags}");
+    if doc.config.is_empty() {
+        out.push_str("\nIt takes no configuration.\n");
+    } else {
+        out.push_str("\n| field | meaning |\n|---|---|\n");
+        for field in doc.config {
+            let _ = writeln!(out, "| `{}` | {} |", cell(field.path), cell(field.meaning));
+        }
+    }
+    if !doc.example.is_empty() {
+        let _ = write!(out, "\n```yaml\n{}```\n", doc.example);
+    }
+    if !doc.deviations.is_empty() {
+        out.push_str("\n| in the catalog | here | fixture |\n|---|---|---|\n");
+        for deviation in doc.deviations {
+            let _ = writeln!(
+                out,
+                "| {} | {} | `{}/{}` |",
+                cell(deviation.there),
+                cell(deviation.here),
+                function.name(),
+                deviation.fixture
+            );
+        }
+    }
+}
+
+/// A text that is one cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
