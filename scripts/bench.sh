@@ -10,5 +10,8 @@ else
   skipped "the oracle's side of the benchmark: Go is not installed"
 fi
 cargo bench --locked -p lanai-yaml --bench yaml -- "$@"
-# Merges have one part; names of parts are those of YAML.
-if [ "$#" -eq 0 ]; then cargo bench --locked -p lanai-merge --bench merge; fi
+# Merges and updates have one part; names of parts are those of YAML.
+if [ "$#" -eq 0 ]; then
+  cargo bench --locked -p lanai-merge --bench merge
+  cargo bench --locked -p lanai --bench update
+fi

@@ -43,7 +43,7 @@ impl Stream {
         let documents = parsed
             .trees
             .into_iter()
-            .map(|tree| Document { source: Arc::clone(&source), tree: Arc::new(tree) })
+            .map(|tree| Document { source: Arc::clone(&source), tree: Arc::new(tree), proofs: Proofs::Each })
             .collect();
         Ok(Self { source, documents, tail: parsed.tail })
     }
@@ -115,6 +115,23 @@ impl fmt::Display for Stream {
 pub struct Document {
     pub(crate) source: Arc<str>,
     pub(crate) tree: Arc<Tree>,
+    pub(crate) proofs: Proofs,
+}
+
+/// When edits of a delicate document are proved. A copy of a document begins anew.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) enum Proofs {
+    /// Each one.
+    #[default]
+    Each,
+    /// Several as one, see [`Document::edit_together`].
+    Together,
+}
+
+impl Clone for Proofs {
+    fn clone(&self) -> Self {
+        Self::Each
+    }
 }
 
 /// A key that stands in a mapping more than once. Look-ups see the first.
@@ -150,13 +167,17 @@ impl Document {
                 Arc::make_mut(&mut document.tree).span.end = Span::new(0, text.len()).end;
                 Ok(document)
             }
-            None => Ok(Self { tree: Arc::new(Tree::empty(Span::new(0, text.len()))), source: text }),
+            None => Ok(Self {
+                tree: Arc::new(Tree::empty(Span::new(0, text.len()))),
+                source: text,
+                proofs: Proofs::Each,
+            }),
         }
     }
 
     /// A document that was made, not read.
     pub(crate) fn of_tree(tree: Tree) -> Self {
-        Self { source: "".into(), tree: Arc::new(tree) }
+        Self { source: "".into(), tree: Arc::new(tree), proofs: Proofs::Each }
     }
 
     /// Whether the whole document was made, not read.

@@ -19,6 +19,8 @@ use crate::node::NodeRef;
 use crate::tree::{Kind, NodeId, Note, Tree};
 use proof::KeptComments;
 
+pub use proof::Harm;
+
 /// Why an edit was refused. The document means what it meant before; aliases on the way may have been expanded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -73,8 +75,8 @@ pub enum Error {
         len: usize,
     },
     /// The document is written in a way that leaves no place for the edit.
-    #[error("there is no way to write this here without disturbing what stands around it")]
-    Unwritable,
+    #[error("the text around it leaves no place for this: {0}")]
+    Unwritable(#[from] Harm),
     /// The path leads nowhere.
     #[error("{0}")]
     NotFound(String),

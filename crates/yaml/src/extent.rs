@@ -1,13 +1,17 @@
 //! Which bytes of the source belong to a node or an entry.
 
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
 use crate::syntax::token::Span;
-use crate::tree::{Kind, NOWHERE, NodeId, Properties, State, Style, Tree};
+use crate::tree::{Cut, Kind, NOWHERE, NodeId, Properties, State, Style, Tree};
 
 /// Measures nodes that stand in the source.
-#[derive(Clone, Copy)]
 pub(crate) struct Extents<'a> {
     source: &'a str,
     tree: &'a Tree,
+    /// What was removed, by the collection that it was in.
+    cuts: OnceCell<HashMap<NodeId, Vec<Cut>>>,
 }
 
 /// The bytes of an entry of a block collection: a key with its value, or an item.
@@ -25,7 +29,7 @@ pub(crate) struct Extent {
 
 impl<'a> Extents<'a> {
     pub fn new(source: &'a str, tree: &'a Tree) -> Self {
-        Self { source, tree }
+        Self { source, tree, cuts: OnceCell::new() }
     }
 
     // ---- lines
@@ -114,7 +118,10 @@ impl<'a> Extents<'a> {
     pub fn content_place(&self, id: NodeId) -> Span {
         let node = self.tree.node(id);
         let start = node.span.start;
-        let first = node.first.get().filter(|first| node.style == Style::Block && self.in_source(*first));
+        let cuts = self.cuts_of(id).iter().map(|cut| cut.first);
+        let first = node.first.get().filter(|first| self.in_source(*first)).into_iter().chain(cuts);
+        let first =
+            first.min_by_key(|first| self.content_start(*first)).filter(|_| node.style == Style::Block);
         let start = match first {
             // The comment above the first entry is inside of the collection.
             Some(first) if start == self.content_start(first) && self.begins_line(start) => {
@@ -140,9 +147,28 @@ impl<'a> Extents<'a> {
         let node = self.tree.node(id);
         let extent = self.entry(first, last);
         let stays = self.tree.properties(id).is_some_and(|properties| self.stays(id, properties));
-        let start = extent.lead.min(node.span.start);
+        let others = self.cuts_of(id).iter();
+        let start =
+            others.clone().map(|cut| self.entry(cut.first, cut.last).lead).fold(extent.lead, u32::min);
+        let start = start.min(node.span.start);
         let start = if stays { start } else { start.min(self.tree.start(id)) };
-        Span { start, end: self.entry_end(first, last).max(node.span.end) }
+        let end = others.map(|cut| self.entry_end(cut.first, cut.last)).fold(node.span.end, u32::max);
+        Span { start, end: end.max(self.entry_end(first, last)) }
+    }
+
+    /// The entries that were removed from a collection.
+    fn cuts_of(&self, id: NodeId) -> &[Cut] {
+        if self.tree.cuts.is_empty() || !self.tree.node(id).reshaped {
+            return &[];
+        }
+        let by_parent = self.cuts.get_or_init(|| {
+            let mut by_parent: HashMap<NodeId, Vec<Cut>> = HashMap::new();
+            for cut in &self.tree.cuts {
+                by_parent.entry(cut.parent).or_default().push(*cut);
+            }
+            by_parent
+        });
+        by_parent.get(&id).map_or(&[], Vec::as_slice)
     }
 
     /// Where the content of a node ends, with the comments of what is in it but without its own.
@@ -156,20 +182,24 @@ impl<'a> Extents<'a> {
             return end;
         }
         let mut end = end;
-        let mut at = id;
-        // The last child of the last child: comments at the end of a collection are of one of these.
-        loop {
+        let mut work = vec![id];
+        // The last child of the last child: comments at the end of a collection are of one of these, or of what was
+        // removed behind it.
+        while let Some(at) = work.pop() {
+            for cut in self.cuts_of(at) {
+                end = end.max(self.own_end(cut.first)).max(self.own_end(cut.last));
+                work.extend(Some(cut.last).filter(|last| self.tree.node(*last).style == Style::Block));
+            }
             let children: Vec<NodeId> = self.tree.children(at).filter(|id| self.in_source(*id)).collect();
             let tail =
                 children.len().saturating_sub(if self.tree.node(at).kind == Kind::Mapping { 2 } else { 1 });
             for child in &children[tail..] {
                 end = end.max(self.own_end(*child));
             }
-            match children.last() {
-                Some(last) if self.tree.node(*last).style == Style::Block => at = *last,
-                _ => return end,
-            }
+            let last = children.last().filter(|last| self.tree.node(**last).style == Style::Block);
+            work.extend(last);
         }
+        end
     }
 
     fn in_source(&self, id: NodeId) -> bool {

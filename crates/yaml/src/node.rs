@@ -300,6 +300,33 @@ impl<'a> NodeRef<'a> {
         sources
     }
 
+    /// Whether both are the same nodes with the same anchors and tags, however they are spelled and commented. Keys count
+    /// in their order, also those that stand twice.
+    pub fn means_the_same(self, other: NodeRef<'_>) -> bool {
+        let mut work = vec![(self, other)];
+        while let Some((one, other)) = work.pop() {
+            let alike = one.kind() == other.kind()
+                && one.anchor() == other.anchor()
+                && one.len() == other.len()
+                && match one.kind() {
+                    Kind::Scalar if one.is_null() => other.is_null(),
+                    Kind::Scalar => one.resolved() == other.resolved() && one.value() == other.value(),
+                    Kind::Alias => one.value() == other.value(),
+                    Kind::Mapping | Kind::Sequence => true,
+                }
+                && one.full_tag() == other.full_tag();
+            if !alike {
+                return false;
+            }
+            if one.kind() != Kind::Alias {
+                work.extend(one.items().zip(other.items()));
+                let pairs = one.entries().zip(other.entries());
+                work.extend(pairs.flat_map(|(one, other)| [(one.0, other.0), (one.1, other.1)]));
+            }
+        }
+        true
+    }
+
     /// The item of a sequence.
     pub fn at(self, index: usize) -> Option<NodeRef<'a>> {
         self.items().nth(index)

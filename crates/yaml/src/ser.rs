@@ -5,7 +5,6 @@ mod collection;
 mod key;
 
 use std::fmt::{self, Display};
-use std::sync::Arc;
 
 use serde::Serialize;
 use serde::ser::Serializer;
@@ -74,7 +73,7 @@ impl Document {
     pub fn from_serialize<T: Serialize + ?Sized>(value: &T) -> Result<Self, Error> {
         let mut tree = Tree::bare(Span::default());
         tree.root = value.serialize(Writer { tree: &mut tree, depth: 0 })?;
-        Ok(Self { source: Arc::from(""), tree: Arc::new(tree) })
+        Ok(Self::of_tree(tree))
     }
 }
 

@@ -16,7 +16,7 @@ use lanai_types::YamlLimits;
 
 use crate::error::{Cause, Error};
 use crate::tree::Tree;
-use scan::{Scanner, Stop};
+use scan::{Budget, Scanner, Stop};
 use token::{Span, TokenKind};
 
 pub(crate) use attach::text_of as comment_text;
@@ -62,6 +62,7 @@ pub(crate) fn parse(source: &Arc<str>, limits: &YamlLimits) -> Result<Parsed, Er
     let mut start = 0;
     let mut nodes = 0;
     loop {
+        scanner.budget = Budget { max_nodes: limits.max_nodes, left: limits.max_nodes - nodes };
         let stop = scanner.document().map_err(|fail| fail.show(source))?;
         let end = scanner.offset();
         let content = scanner.tokens.iter().any(|token| token.kind != TokenKind::StreamEnd);

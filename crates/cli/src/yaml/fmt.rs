@@ -1,6 +1,6 @@
 //! `lanai yaml fmt`: rewrites files in the reference format.
 
-use lanai_yaml::{Stream, format_stream};
+use lanai_yaml::{Document, Stream, format_stream};
 use serde_json::Value;
 
 use super::deliver;
@@ -59,30 +59,38 @@ fn check_nothing_is_lost(source: &Source, before: &Stream, text: &str) -> Result
         Ok(after) => after,
         Err(error) => return refused(format!("the result is no YAML any more: {error}")),
     };
-    let mut kept: Vec<&str> = after.comments();
-    for comment in before.comments() {
-        match kept.iter().position(|other| *other == comment) {
-            Some(at) => _ = kept.swap_remove(at),
-            None => return refused(format!("the comment \"{comment}\"")),
-        }
+    let (mut lines, mut kept) = (before.comments(), after.comments());
+    lines.sort_unstable();
+    kept.sort_unstable();
+    let mut kept = kept.into_iter();
+    if let Some(lost) = lines.into_iter().find(|line| !kept.by_ref().any(|other| other == *line)) {
+        return refused(format!("the comment \"{lost}\""));
     }
-    if values(before) != values(&after) {
-        return refused("a value changes".into());
-    }
-    Ok(())
+    let (before, after) = (filled(before), filled(&after));
+    let same = before.len() == after.len()
+        && before.iter().zip(&after).all(|(one, other)| mean_the_same(one, other));
+    if same { Ok(()) } else { refused("a value changes".into()) }
 }
 
-/// What the documents of a stream mean, without the empty `annotations` and `metadata` that kyaml leaves out; what has
-/// no meaning of its own, such as a mapping with a key twice, is left out.
-fn values(stream: &Stream) -> Vec<Value> {
-    let filled = stream.documents().iter().filter(|document| !document.is_empty());
-    let mut values: Vec<Value> = filled.filter_map(|document| document.root().deserialize().ok()).collect();
-    for value in values.iter_mut().filter_map(Value::as_object_mut) {
-        let is_empty = |value: &Value| value.as_object().is_some_and(serde_json::Map::is_empty);
-        if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+fn filled(stream: &Stream) -> Vec<&Document> {
+    stream.documents().iter().filter(|document| !document.is_empty()).collect()
+}
+
+/// Whether two documents mean the same, but for the empty `annotations` and `metadata` that kyaml leaves out.
+fn mean_the_same(one: &Document, other: &Document) -> bool {
+    one.root().means_the_same(other.root())
+        || matches!((value(one), value(other)), (Some(one), Some(other)) if one == other)
+}
+
+/// What a document means without these; nothing where that cannot be said, as with a key that stands twice.
+fn value(document: &Document) -> Option<Value> {
+    let mut value: Value = document.root().deserialize().ok()?;
+    let is_empty = |value: &Value| value.as_object().is_some_and(serde_json::Map::is_empty);
+    if let Some(fields) = value.as_object_mut() {
+        if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.retain(|key, value| key != "annotations" || !is_empty(value));
         }
-        value.retain(|key, value| key != "metadata" || !is_empty(value));
+        fields.retain(|key, value| key != "metadata" || !is_empty(value));
     }
-    values
+    Some(value)
 }

@@ -389,6 +389,19 @@ fn files_are_formatted() {
 }
 
 #[test]
+fn formatting_changes_no_value_unless_asked() {
+    let folded = "b: >-\n   x\n    y\n   z\n";
+    for before in ["", "a: 1\na: 2\n", "? [q]\n: 1\n"] {
+        let text = format!("{before}{folded}");
+        let folder = Folder::with(&[("f.yaml", text.as_str())]);
+        let seen = folder.run(&["fmt", "f.yaml"], "", &[]);
+        assert!(seen.code == Some(1) && seen.stderr.contains("a value changes"), "{seen:?}");
+        assert_eq!(folder.text("f.yaml"), text);
+        assert_eq!(folder.run(&["fmt", "f.yaml", "--lossy"], "", &[]).code, Some(0));
+    }
+}
+
+#[test]
 fn colours_are_for_terminals() {
     let folder = Folder::with(&[("f.yaml", "a: 1\n")]);
     let arguments = ["set", "f.yaml", "a", "2", "--diff", "--dry-run"];

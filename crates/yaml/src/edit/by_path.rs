@@ -76,6 +76,10 @@ impl Document {
     /// # Errors
     /// [`Error::NotFound`], [`Error::NotAComment`].
     pub fn set_line_comment(&mut self, path: &Path, text: &str) -> Result<(), Error> {
+        self.all_or_nothing(|document| document.put_line_comment(path, text))
+    }
+
+    fn put_line_comment(&mut self, path: &Path, text: &str) -> Result<(), Error> {
         let node = self.root().find(path).map_err(|error| Error::NotFound(error.to_string()))?;
         let on_key_line = node.style() == Style::Block && !node.is_empty();
         match path.segments().split_last() {

@@ -23,6 +23,7 @@ impl NodeMut<'_> {
     pub fn insert(&mut self, key: &str, content: impl Into<Content>) -> Result<(), Error> {
         let content = content.into();
         self.proved(KeptComments::MayGo, |mapping| {
+            mapping.check_fits(&content)?;
             mapping.become_collection(Kind::Mapping)?;
             match mapping.read().own_entry(key).map(|(_, value)| value.id) {
                 Some(id) => NodeMut { document: mapping.document, id }.set_value(&content),
@@ -38,6 +39,7 @@ impl NodeMut<'_> {
     pub fn insert_at(&mut self, index: usize, key: &str, content: impl Into<Content>) -> Result<(), Error> {
         let content = content.into();
         self.proved(KeptComments::Stay, |mapping| {
+            mapping.check_fits(&content)?;
             mapping.become_collection(Kind::Mapping)?;
             if mapping.read().own_entry(key).is_some() {
                 return Err(Error::KeyExists(key.into()));
@@ -121,6 +123,7 @@ impl NodeMut<'_> {
     pub fn push(&mut self, content: impl Into<Content>) -> Result<(), Error> {
         let content = content.into();
         self.proved(KeptComments::Stay, |list| {
+            list.check_fits(&content)?;
             list.become_collection(Kind::Sequence)?;
             list.add_item(Place::Last, &content)
         })
@@ -133,11 +136,12 @@ impl NodeMut<'_> {
     pub fn insert_item(&mut self, index: usize, content: impl Into<Content>) -> Result<(), Error> {
         let content = content.into();
         self.proved(KeptComments::Stay, |list| {
-            list.become_collection(Kind::Sequence)?;
             let len = list.read().len();
             if index > len {
                 return Err(Error::OutOfRange { index, len });
             }
+            list.check_fits(&content)?;
+            list.become_collection(Kind::Sequence)?;
             list.add_item(Place::Before(index), &content)
         })
     }
@@ -265,6 +269,7 @@ impl NodeMut<'_> {
         }
         if whole && !left && tree.node(id).style == Style::Block {
             // Nothing of what was read is left to hold on to: the collection is written anew.
+            tree.node_mut(id).reshaped = true;
             let place = Extents::new(&source, tree).emptied_place(id, first, last);
             tree.rewrite(id, place);
         } else {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use lanai_types::YamlLimits;
+
 use super::{Error, NodeMut};
-use crate::document::{Document, Stream};
+use crate::document::{Document, Proofs, Stream};
 use crate::emit;
-use crate::node::NodeRef;
 use crate::syntax;
 use crate::syntax::token::Span;
 use crate::tree::{Kind, State, Tree};
@@ -19,6 +20,24 @@ pub(super) enum KeptComments {
     Stay,
 }
 
+/// What would be wrong with the text that an edit leads to.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Harm {
+    /// It cannot be read.
+    #[error("what would be written is no YAML")]
+    NotYaml,
+    /// It means something else than it should.
+    #[error("what would be written means something else")]
+    OtherMeaning,
+    /// A comment that the edit is not about would be lost.
+    #[error("the comment \"{0}\" would be lost")]
+    CommentLost(String),
+    /// A comment would appear that was removed, or twice.
+    #[error("the comment \"{0}\" would appear where it does not belong")]
+    CommentAppears(String),
+}
+
 impl NodeMut<'_> {
     /// Does an edit. In a delicate document it is taken back as a whole when it fails, or when what would be written
     /// does not read as the document does now, with all comments that the edit is not about.
@@ -27,11 +46,11 @@ impl NodeMut<'_> {
         comments: KeptComments,
         edit: impl FnOnce(&mut Self) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        if !self.document.tree.delicate {
+        if !self.document.tree.delicate || self.document.proofs == Proofs::Together {
             return edit(self);
         }
         let before = self.document.clone();
-        let done = edit(self).and_then(|done| prove(&before, self.document, comments).map(|()| done));
+        let done = edit(self).and_then(|done| Ok(prove(&before, self.document, comments).map(|()| done)?));
         if done.is_err() {
             self.document.tree = before.tree;
         }
@@ -52,76 +71,53 @@ impl Document {
         edits: impl FnOnce(&mut Self) -> Result<T, E>,
     ) -> Result<T, E> {
         let before = self.clone();
-        let delicate = before.tree.delicate;
-        if delicate {
-            Arc::make_mut(&mut self.tree).delicate = false;
-        }
+        let outer = std::mem::replace(&mut self.proofs, Proofs::Together);
         let done = edits(self);
-        if delicate {
-            Arc::make_mut(&mut self.tree).delicate = true;
-        }
-        let done = if delicate {
-            done.and_then(|done| Ok(prove(&before, self, KeptComments::MayGo).map(|()| done)?))
-        } else {
-            done
-        };
+        let due = self.tree.delicate && outer == Proofs::Each;
+        self.proofs = outer;
+        let done = done.and_then(|done| {
+            let proof = if due { prove(&before, self, KeptComments::MayGo) } else { Ok(()) };
+            Ok(proof.map(|()| done).map_err(Error::from)?)
+        });
         if done.is_err() {
-            *self = before;
+            self.tree = before.tree;
         }
         done
     }
 }
 
-fn prove(before: &Document, after: &Document, comments: KeptComments) -> Result<(), Error> {
-    if arrives(before, after, comments) { Ok(()) } else { Err(Error::Unwritable) }
-}
-
-/// Whether a document reads the same when it is written, and no comment went that the edit is not about.
-fn arrives(before: &Document, after: &Document, comments: KeptComments) -> bool {
+/// Fails unless a document reads the same when it is written, without harm to comments that the edit is not about.
+fn prove(before: &Document, after: &Document, comments: KeptComments) -> Result<(), Harm> {
     if Arc::ptr_eq(&before.tree, &after.tree) || after.is_made() {
-        return true;
+        return Ok(());
     }
     let text = after.to_string();
-    let Ok(again) = Stream::parse(text.as_str()) else { return false };
+    let again = Stream::parse_within(text.as_str(), &UNLIMITED).map_err(|_| Harm::NotYaml)?;
     let same = match again.documents() {
         [] => after.is_empty(),
-        [document] => means_the_same(after.root(), document.root()),
+        [document] => after.root().means_the_same(document.root()),
         _ => false,
     };
-    same && keeps_comments(before, after, &again, comments)
+    if same { keep_comments(before, after, &again, comments) } else { Err(Harm::OtherMeaning) }
 }
 
-/// Whether two documents have the same nodes, whatever their spelling.
-fn means_the_same(one: NodeRef<'_>, other: NodeRef<'_>) -> bool {
-    let mut work = vec![(one, other)];
-    while let Some((one, other)) = work.pop() {
-        let alike = one.kind() == other.kind()
-            && one.anchor() == other.anchor()
-            && one.len() == other.len()
-            && match one.kind() {
-                Kind::Scalar if one.is_null() => other.is_null(),
-                Kind::Scalar => one.resolved() == other.resolved() && one.value() == other.value(),
-                Kind::Alias => one.value() == other.value(),
-                Kind::Mapping | Kind::Sequence => one.full_tag() == other.full_tag(),
-            };
-        if !alike {
-            return false;
-        }
-        if one.kind() != Kind::Alias {
-            work.extend(one.items().zip(other.items()));
-            work.extend(
-                one.entries()
-                    .zip(other.entries())
-                    .flat_map(|(one, other)| [(one.0, other.0), (one.1, other.1)]),
-            );
-        }
-    }
-    true
-}
+/// What was read within the limits of a caller is not measured again.
+const UNLIMITED: YamlLimits = YamlLimits {
+    max_bytes: usize::MAX,
+    max_depth: usize::MAX,
+    max_nodes: usize::MAX,
+    max_expanded_nodes: usize::MAX,
+    max_documents: usize::MAX,
+};
 
-/// Whether all comments are there that stood before, but for those that belong to what was removed or replaced, and none
-/// that nobody knows of.
-fn keeps_comments(before: &Document, after: &Document, written: &Stream, comments: KeptComments) -> bool {
+/// Fails unless all comments are there that stood before, but for those that belong to what was removed or replaced, and
+/// none that nobody knows of.
+fn keep_comments(
+    before: &Document,
+    after: &Document,
+    written: &Stream,
+    comments: KeptComments,
+) -> Result<(), Harm> {
     let stood = Lines::of_text(&before.to_string());
     let (had, has) = (Lines::of_nodes(before), Lines::of_nodes(after));
     let stands = Lines::of_stream(written);
@@ -129,7 +125,16 @@ fn keeps_comments(before: &Document, after: &Document, written: &Stream, comment
         KeptComments::MayGo => had.without(&has).with(Lines::of_replaced(before, after)),
         KeptComments::Stay => Lines(Vec::new()),
     };
-    stood.without(&gone).is_in(&stands) && stands.is_in(&stood.with(has))
+    let left = stood.without(&gone);
+    if let Some(lost) = left.without(&stands).0.into_iter().next() {
+        return Err(Harm::CommentLost(lost));
+    }
+    // What belonged to something and no longer does is not to come back.
+    let known = stood.without(&had.without(&has)).with(has.without(&had));
+    match stands.without(&known).0.into_iter().next() {
+        Some(appears) => Err(Harm::CommentAppears(appears)),
+        None => Ok(()),
+    }
 }
 
 /// Lines of comments, sorted.
@@ -169,7 +174,7 @@ impl Lines {
     /// The comments that stand inside of what was removed, or of a collection that was replaced.
     fn of_replaced(before: &Document, after: &Document) -> Self {
         let (document, tree) = (before, &before.tree);
-        let spans = before.tree.replaced_in(&after.tree);
+        let spans = before.tree.replaced_in(&after.tree, &before.source);
         let inside =
             |comment: &Span| spans.iter().any(|span| span.start <= comment.start && comment.end <= span.end);
         let found = syntax::comments_within(&document.source, tree.span, tree.span);
@@ -192,17 +197,19 @@ impl Lines {
         lines.sort_unstable();
         Self(lines)
     }
-
-    fn is_in(&self, others: &Self) -> bool {
-        self.without(others).0.is_empty()
-    }
 }
 
 impl Tree {
     /// The places in the source of what another tree, which was made from this one, does not have any more.
-    fn replaced_in(&self, after: &Tree) -> Vec<Span> {
+    fn replaced_in(&self, after: &Tree, source: &str) -> Vec<Span> {
         let cuts = after.cuts.iter().filter(|cut| !self.cuts.contains(cut));
-        let cuts = cuts.map(|cut| Span { start: self.start(cut.first), end: self.node(cut.last).span.end });
+        // A comment on the line of what is left out belongs to whatever comes next, and goes all the same.
+        let cuts = cuts.map(|cut| {
+            let start = self.node(cut.first).mark.min(self.start(cut.first));
+            let end = self.node(cut.last).span.end;
+            let line = source[end as usize..].split(['\n', '\r']).next().unwrap_or("").len();
+            Span { start, end: end + Span::new(line, 0).start }
+        });
         let nodes = self.nodes.iter().zip(&after.nodes);
         let edited = nodes.filter(|(before, after)| {
             matches!(before.kind, Kind::Mapping | Kind::Sequence)

@@ -3,6 +3,7 @@
 use super::proof::KeptComments;
 use super::{CommentPlace, Error, NodeMut};
 use crate::content::Content;
+use crate::emit;
 use crate::extent::Extents;
 use crate::scalar::Resolved;
 use crate::syntax;
@@ -59,6 +60,14 @@ impl NodeMut<'_> {
         if below.iter().any(|id| tree.node(*id).kind == Kind::Alias || named(id)) {
             return Err(Error::HasAnchors);
         }
+        let commented = |below: &NodeId| {
+            let texts = [CommentPlace::Head, CommentPlace::Line, CommentPlace::Foot]
+                .map(|place| emit::comment_text(&self.document.source, tree.comment(*below, place)));
+            *below != id && texts.iter().any(Option::is_some)
+        };
+        if style == Style::Flow && below.iter().any(commented) {
+            return Err(Error::NoPlaceForComment("brackets have none for the comments inside of it"));
+        }
         let extents = Extents::new(&self.document.source, tree);
         let keeps = tree.keeps_properties(id, &self.document.source);
         let place = if keeps { extents.content_place(id) } else { extents.place(id) };
@@ -108,6 +117,12 @@ impl NodeMut<'_> {
     pub(super) fn put_comment(&mut self, place: CommentPlace, text: &str) -> Result<(), Error> {
         check_text(text)?;
         self.check_comment_place(place)?;
+        self.write_comment(place, text);
+        Ok(())
+    }
+
+    /// Sets a comment that can stand there.
+    pub(super) fn write_comment(&mut self, place: CommentPlace, text: &str) {
         let id = if place == CommentPlace::Line { self.owner_of_line() } else { self.id };
         let tree = self.tree();
         let text = if place == CommentPlace::Line {
@@ -117,7 +132,6 @@ impl NodeMut<'_> {
         };
         tree.set_comment(id, place, &text);
         tree.touch_comment(id);
-        Ok(())
     }
 
     fn is_inside_flow(&self) -> bool {
@@ -132,6 +146,12 @@ impl NodeMut<'_> {
             |id| self.document.tree.comment(id, CommentPlace::Line).is_some_and(|line| !line.span.is_empty());
         let key = node.parent().and_then(|parent| parent.entries().find(|(_, value)| value.id == self.id));
         match key {
+            // The line of a block collection is that of its key.
+            Some((key, value))
+                if value.style() == Style::Block && !value.is_empty() && !has_line(self.id) =>
+            {
+                key.id
+            }
             Some((key, value))
                 if !has_line(self.id) && has_line(key.id) && value.stands_before_line_of(key) =>
             {

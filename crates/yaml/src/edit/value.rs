@@ -37,10 +37,10 @@ impl NodeMut<'_> {
         };
         self.set_text(&scalar);
         let comment = content.node().and_then(NodeRef::line_comment);
-        match comment.filter(|_| self.check_comment_place(CommentPlace::Line).is_ok()) {
-            Some(comment) => self.put_comment(CommentPlace::Line, &comment),
-            None => Ok(()),
+        if let Some(comment) = comment.filter(|_| self.check_comment_place(CommentPlace::Line).is_ok()) {
+            self.write_comment(CommentPlace::Line, &comment);
         }
+        Ok(())
     }
 
     /// Whether the node is a scalar whose tag, if it has one, fits the new text as well.
@@ -78,7 +78,9 @@ impl NodeMut<'_> {
         let id = self.id;
         let above = self.ancestors();
         let new = self.graft(content, above)?;
-        self.release_below(id)?;
+        if matches!(self.read().kind(), Kind::Mapping | Kind::Sequence) {
+            self.release_below(id)?;
+        }
         let source = Arc::clone(&self.document.source);
         let tree = self.tree();
         tree.take_place(id, new, &source);
@@ -92,6 +94,17 @@ impl NodeMut<'_> {
         tree.touch(id);
         self.add_comments(brought);
         Ok(())
+    }
+
+    /// Fails where [`NodeMut::graft_below`] would, before the node is made a collection for it.
+    pub(super) fn check_fits(&self, content: &Content) -> Result<(), Error> {
+        if matches!(self.read().kind(), Kind::Mapping | Kind::Sequence) {
+            return Ok(());
+        }
+        let limit = YamlLimits::default().max_depth;
+        let mut scratch = Tree::bare(Span::default());
+        let new = content.graft(&mut scratch)?;
+        if self.ancestors() + 1 + scratch.depth(new) > limit { Err(Error::TooDeep { limit }) } else { Ok(()) }
     }
 
     /// Copies content into the tree, to be put below this node.

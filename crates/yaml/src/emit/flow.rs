@@ -194,7 +194,7 @@ impl Gap {
         let mut at = 0;
         while at < bytes.len() && bytes[at] != b',' {
             if bytes[at] == b'#' {
-                at += text[at..].find('\n').unwrap_or(text.len() - at);
+                at += text[at..].find(['\n', '\r']).unwrap_or(text.len() - at);
             } else {
                 at += 1;
             }
@@ -202,7 +202,7 @@ impl Gap {
         let span = |from: usize, to: usize| Span::new(start as usize + from, start as usize + to);
         if at >= bytes.len() {
             // No comma: what stands before the closing bracket is not of the entry, but for a comment on its line.
-            let line = text.find('\n').unwrap_or(text.len());
+            let line = text.find(['\n', '\r']).unwrap_or(text.len());
             let comment = if text[..line].contains('#') { line } else { 0 };
             return Self {
                 trail: span(0, comment),
@@ -212,7 +212,7 @@ impl Gap {
             };
         }
         let behind = &text[at + 1..];
-        let line = behind.find('\n').unwrap_or(behind.len());
+        let line = behind.find(['\n', '\r']).unwrap_or(behind.len());
         let comment = if behind[..line].trim_start().starts_with('#') { line } else { 0 };
         let end = at + 1 + comment;
         Self {
@@ -240,7 +240,7 @@ fn last_line(lead: &str) -> Option<&str> {
 fn blank_part(lead: &str) -> &str {
     let from = lead
         .rfind('#')
-        .map_or(0, |comment| comment + lead[comment..].find('\n').unwrap_or(lead.len() - comment));
+        .map_or(0, |comment| comment + lead[comment..].find(['\n', '\r']).unwrap_or(lead.len() - comment));
     &lead[from..]
 }
 

@@ -10,6 +10,7 @@ use super::token::{Flags, Span, Token, TokenKind};
 pub(super) fn is_delicate(source: &str, document: Span, tokens: &[Token], comments: &[Span]) -> bool {
     let text = document.of(source);
     memchr::memchr2(b'\t', b'\r', text.as_bytes()).is_some()
+        || text.contains('\u{feff}')
         || document.end as usize == source.len() && !text.ends_with('\n')
         || has_delicate_token(source, tokens)
         || has_comment_in_flow(tokens, comments)

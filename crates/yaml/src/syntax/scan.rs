@@ -44,10 +44,32 @@ pub(crate) struct Scanner<'a> {
     /// A tab was skipped since the line began or since the last block indicator, with nothing else in between.
     after_tab: bool,
     max_depth: usize,
+    /// What the next document may hold.
+    pub budget: Budget,
     /// The tokens of the document that was scanned last, ending with `StreamEnd` or at the next document's start.
     pub tokens: Vec<Token>,
     /// Its comments, in order, from `#` to the end of the line.
     pub comments: Vec<Span>,
+}
+
+/// How many nodes the rest of a stream may have. No node is made of more than eight tokens, so that scanning can stop long
+/// before nodes are made.
+#[derive(Clone, Copy)]
+pub(crate) struct Budget {
+    /// `YamlLimits::max_nodes`.
+    pub max_nodes: usize,
+    pub left: usize,
+}
+
+impl Budget {
+    /// How many tokens, and how many comments, a document may have.
+    fn pieces(self) -> usize {
+        self.left.saturating_mul(8).saturating_add(64)
+    }
+
+    fn exceeded(self, offset: usize) -> Fail {
+        Fail::limit(offset, "max_nodes", self.max_nodes)
+    }
 }
 
 /// What stopped [`Scanner::document`].
@@ -74,6 +96,7 @@ impl<'a> Scanner<'a> {
             candidate: None,
             after_tab: false,
             max_depth,
+            budget: Budget { max_nodes: usize::MAX, left: usize::MAX },
             tokens: Vec::new(),
             comments: Vec::new(),
         };
@@ -98,6 +121,9 @@ impl<'a> Scanner<'a> {
         let mut started = false;
         loop {
             self.skip_trivia()?;
+            if self.tokens.len() >= self.budget.pieces() {
+                return Err(self.budget.exceeded(self.pos));
+            }
             let column = self.column();
             self.unroll(column);
             let byte = self.at(self.pos);
@@ -208,7 +234,7 @@ impl<'a> Scanner<'a> {
                     if self.pos > self.line && !is_blank(self.at(self.pos - 1)) {
                         return Ok(());
                     }
-                    self.comment();
+                    self.comment()?;
                 }
                 0xEF if self.pos == self.line && !self.content_started() && self.skip_mark() => {}
                 _ => return Ok(()),
@@ -220,10 +246,14 @@ impl<'a> Scanner<'a> {
     }
 
     /// Takes the comment at the current position, up to the line break.
-    fn comment(&mut self) {
+    fn comment(&mut self) -> Result<(), Fail> {
+        if self.comments.len() >= self.budget.pieces() {
+            return Err(self.budget.exceeded(self.pos));
+        }
         let end = self.end_of_line(self.pos);
         self.comments.push(Span::new(self.pos, end));
         self.pos = end;
+        Ok(())
     }
 
     /// Takes a line break. In block context, what follows may be a key again.
@@ -261,7 +291,7 @@ impl<'a> Scanner<'a> {
             self.pos += 1;
         }
         match self.at(self.pos) {
-            b'#' if is_blank(self.at(self.pos - 1)) => self.comment(),
+            b'#' if is_blank(self.at(self.pos - 1)) => self.comment()?,
             byte if is_break_or_end(byte) => {}
             _ => return Err(self.fail("only a comment may follow \"...\" on its line")),
         }

@@ -400,3 +400,94 @@ fn edits_together_are_all_or_none() {
         assert_eq!(document.to_string(), format!("{text}c: 3\nd: 4\n"));
     }
 }
+
+fn path(text: &str) -> lanai_yaml::Path {
+    text.parse().expect("the path is one")
+}
+
+#[test]
+fn comments_of_what_was_removed_do_not_come_back() {
+    let check = |input: &str, removed: &[&str], set: &str, value: &str, expected: &str| {
+        for ends in ["\n", "\r\n"] {
+            let mut document = Document::parse(input.replace('\n', ends)).expect("the text is YAML");
+            for path_of_removed in removed {
+                assert_eq!(document.remove(&path(path_of_removed)), Ok(true), "{input}");
+            }
+            let content = Content::parse(value).expect("the content is YAML");
+            document.set(&path(set), content).unwrap_or_else(|error| panic!("{error}\n{input:?}"));
+            assert_eq!(document.to_string(), expected.replace('\n', ends), "{input}");
+        }
+    };
+    let two = "a:\n  b: 1\n  c: 2 # c\nd: 3\n";
+    check(two, &["a.c"], "a", "5", "a: 5\nd: 3\n");
+    check(two, &["a.c", "a.b"], "a.k", "5", "a:\n  k: 5\nd: 3\n");
+    check(two, &["a.b", "a.c"], "a.k", "5", "a:\n  k: 5\nd: 3\n");
+    check("a:\n- b\n- c # c\n", &["a[1]"], "a", "{x: 1}", "a: {x: 1}\n");
+    check("# h\na: 1\nb: 2\n", &["a"], "", "{x: 1}", "{x: 1}\n");
+    check("a:\n- x # x\n- y # y\n", &["a[1]", "a[0]"], "a[+]", "k", "a:\n- k\n");
+    check("l:\n- # todo\n- b\n", &["l[0]"], "m", "1", "l:\n- b\nm: 1\n");
+}
+
+#[test]
+fn brackets_refuse_to_take_up_comments() {
+    let mut document = Document::parse("a:\n  b: 1\n  c: 2\n").expect("the text is YAML");
+    let mut a = document.root_mut().get_mut("a").expect("it is there");
+    a.set_comment(CommentPlace::Line, "# L").expect("a comment can stand there");
+    assert_eq!(document.to_string(), "a: # L\n  b: 1\n  c: 2\n");
+    let refused = document.root_mut().set_style(Style::Flow);
+    assert!(matches!(refused, Err(Error::NoPlaceForComment(_))), "{refused:?}");
+    document.root_mut().set_key_comment("a", CommentPlace::Line, "# M").expect("it is replaced");
+    assert_eq!(document.to_string(), "a: # M\n  b: 1\n  c: 2\n");
+    document.set_line_comment(&path("a"), "").expect("it is removed");
+    assert_eq!(document.to_string(), "a:\n  b: 1\n  c: 2\n");
+    document.root_mut().set_style(Style::Flow).expect("there is nothing in the way");
+    assert_eq!(document.to_string(), "{a: {b: 1, c: 2}}\n");
+}
+
+#[test]
+fn line_ends_of_flow_collections_stay() {
+    let check = |input: &str, edit: &dyn Fn(&mut Document) -> Result<(), Error>, expected: &str| {
+        let mut document = Document::parse(input.replace('\n', "\r\n")).expect("the text is YAML");
+        edit(&mut document).unwrap_or_else(|error| panic!("{error}\n{input:?}"));
+        assert_eq!(document.to_string(), expected.replace('\n', "\r\n"), "{input}");
+    };
+    let turn = |document: &mut Document| document.root_mut().get_mut("a")?.reorder(&[1, 0]);
+    let push = |document: &mut Document| document.root_mut().get_mut("a")?.push("n");
+    check("a: [x, # c\n  y]\n", &turn, "a: [y,\n  x # c\n ]\n");
+    check("a: [\n  x # c\n]\n", &push, "a: [\n  x, # c\n  \"n\"\n]\n");
+}
+
+#[test]
+fn refused_edits_change_nothing() {
+    let deep = (0..999).fold("1".to_owned(), |inner, _| format!("[{inner}]"));
+    let deep = || Content::parse(&deep).expect("the content is YAML");
+    let check = |input: &str, edit: &dyn Fn(&mut Document) -> Result<(), Error>| {
+        let mut document = Document::parse(input).expect("the text is YAML");
+        assert!(edit(&mut document).is_err(), "{input}");
+        assert_eq!(document.to_string(), input);
+    };
+    check("a:\nb: 1\n", &|document| document.set(&path("a.k"), deep()));
+    check("a:\nb: 1\n", &|document| document.root_mut().get_mut("a")?.insert("k", deep()));
+    check("a:\nb: 1\n", &|document| document.root_mut().get_mut("a")?.push(deep()));
+    check("a:\nb: 1\n", &|document| document.root_mut().get_mut("a")?.insert_item(3, 1));
+    check("x: &x {k: [1, 2]}\ny: *x\n", &|document| document.set_line_comment(&path("y.k[0]"), "# no"));
+}
+
+#[test]
+fn an_edit_that_cannot_be_written_says_why() {
+    let mut document = Document::parse("a: 1\nb: |\n  x\n  y").expect("the text is YAML");
+    let refused = document.root_mut().reorder(&[1, 0]).expect_err("the scalar has no line break to stand on");
+    assert_eq!(
+        refused.to_string(),
+        "the text around it leaves no place for this: what would be written means something else"
+    );
+    assert_eq!(document.to_string(), "a: 1\nb: |\n  x\n  y");
+}
+
+#[test]
+fn a_copy_made_among_edits_is_proved_on_its_own() {
+    let mut document = Document::parse("a: 1\nb: |\n  x\n  y").expect("the text is YAML");
+    let copy = document.edit_together(|document| Ok::<_, Error>(document.clone()));
+    let refused = copy.expect("nothing was done").root_mut().reorder(&[1, 0]);
+    assert!(matches!(refused, Err(Error::Unwritable(_))), "{refused:?}");
+}

@@ -31,6 +31,20 @@ fn limits_hold_exactly() {
 }
 
 #[test]
+fn tokens_and_comments_are_counted_before_nodes_are_made() {
+    let limits = YamlLimits { max_nodes: 10, ..YamlLimits::default() };
+    let refused_at = |text: String| {
+        let error = Stream::parse_within(text, &limits).expect_err("it is too much");
+        assert_eq!(error.cause, Cause::Limit { name: "max_nodes", limit: 10 });
+        error.position.offset
+    };
+    // Eight tokens for each node, and some.
+    assert_eq!(refused_at(format!("[{}]", "a,".repeat(100_000))), 144);
+    assert_eq!(refused_at("#\n".repeat(100_000)), 288);
+    assert!(Stream::parse_within("#\n".repeat(144), &limits).is_ok());
+}
+
+#[test]
 fn aliases_cannot_be_multiplied_past_the_limit() {
     let mut laughs = vec!["a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned()];
     for level in 1..20 {

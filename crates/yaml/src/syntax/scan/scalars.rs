@@ -273,7 +273,7 @@ impl Scanner<'_> {
             self.pos += 1;
         }
         if self.at(self.pos) == b'#' && is_blank(self.at(self.pos - 1)) {
-            self.comment();
+            self.comment()?;
         }
         if !is_break_or_end(self.at(self.pos)) {
             return Err(self

@@ -138,11 +138,11 @@ fn insert_into(text: &str, choices: &mut Choices<'_>, made: &Document, model: &N
     let told = format!("{op:?}\n");
     let lost = match walk(document, &op.path) {
         Ok(node) => op.edit.loses(node.read(), text),
-        Err(Error::Unwritable) => return,
+        Err(Error::Unwritable(_)) => return,
         Err(error) => panic!("the path was there: {error}\n{told}{text}"),
     };
     let (result, expected) = (op.apply(document), op.apply_to_model(whole));
-    if result == Err(Error::Unwritable) {
+    if matches!(result, Err(Error::Unwritable(_))) {
         return;
     }
     assert_eq!(result.is_ok(), expected, "{result:?}\n{told}{text}");
@@ -219,7 +219,7 @@ pub fn edit_text(text: &str, edits: &[u8], most: usize) {
         let notes = document.notes().len();
         match walk(document, &op.path) {
             Ok(node) => lost.extend(op.edit.loses(node.read(), text)),
-            Err(Error::Unwritable) => return,
+            Err(Error::Unwritable(_)) => return,
             Err(error) => panic!("the path was there: {error}\n{told}{text}"),
         }
         let walked = document.to_string();
@@ -235,7 +235,12 @@ pub fn edit_text(text: &str, edits: &[u8], most: usize) {
                 Node::walk(&mut model, &op.path);
             }
         }
-        copied |= document.notes().len() > notes || op.edit.brings_comments();
+        let brings = document.notes().len() > notes || op.edit.brings_comments();
+        if !brings {
+            let (before, after) = (comments(&walked), comments(&document.to_string()));
+            assert!(is_part(&after, &before), "comments appear: {after:?}\n{told}{text}\n---\n{document}");
+        }
+        copied |= brings;
         if done == 1 && document.notes().is_empty() && document.to_string() != walked {
             let place = Place { text, document: &unedited, range: start..start + unedited.source().len() };
             if let Some(bounds) = place.bounds(&op) {
@@ -246,6 +251,21 @@ pub fn edit_text(text: &str, edits: &[u8], most: usize) {
     let mut models = before.models.clone();
     models[at] = model;
     check(&before, &stream, &models, &lost, copied, &told);
+}
+
+/// The comments of a text, sorted.
+fn comments(text: &str) -> Vec<String> {
+    let stream = Stream::parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut lines: Vec<String> =
+        stream.comments().into_iter().map(|comment| comment.trim_end().to_owned()).collect();
+    lines.sort_unstable();
+    lines
+}
+
+/// Whether each of these lines is one of the others.
+fn is_part(lines: &[String], others: &[String]) -> bool {
+    let mut others = others.iter();
+    lines.iter().all(|line| others.any(|other| other == line))
 }
 
 fn check(before: &Before, stream: &Stream, models: &[Node], lost: &[String], copied: bool, told: &str) {

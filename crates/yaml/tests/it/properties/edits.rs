@@ -266,7 +266,7 @@ impl Op {
                     && node.is_some_and(|node| node.all().iter().skip(1).any(named))
             }
             // The document is taken at its word: what it does not refuse must arrive.
-            Error::Unwritable => true,
+            Error::Unwritable(_) => true,
             Error::NoPlaceForComment(_) => {
                 matches!(self.edit, Edit::SetStyle(_) | Edit::Comment(..) | Edit::KeyComment(..))
             }
