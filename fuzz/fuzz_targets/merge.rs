@@ -8,6 +8,8 @@ mod choices;
 mod merging;
 #[path = "../../crates/merge/tests/it/properties/sides.rs"]
 mod sides;
+#[path = "../../crates/merge/tests/it/properties/silence.rs"]
+mod silence;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     merging::merge(bytes);

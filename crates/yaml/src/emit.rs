@@ -96,6 +96,8 @@ enum Breaks {
 /// Which of several insertions at one place comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
+    /// Whole lines above all that the document holds.
+    Top,
     /// Text that goes on with the line.
     Inline,
     /// A comment at the end of the line.
@@ -186,14 +188,15 @@ impl Emitter<'_> {
         let mut out = String::with_capacity(span.range().len() + 64);
         let mut at = span.start;
         for splice in splices {
-            if splice.span.start < at && splice.rank != Rank::Lines {
+            if splice.span.start < at && !matches!(splice.rank, Rank::Lines | Rank::Top) {
                 // It is about something that was replaced as a whole. New lines come behind that.
                 continue;
             }
             if splice.span.start > at {
                 out.push_str(Span { start: at, end: splice.span.start }.of(&self.document.source));
             }
-            let begins_line = matches!(splice.rank, Rank::Lines | Rank::Head) && !splice.text.is_empty();
+            let begins_line =
+                matches!(splice.rank, Rank::Top | Rank::Lines | Rank::Head) && !splice.text.is_empty();
             if begins_line && !out.is_empty() && !out.ends_with(['\n', '\r']) {
                 out.push_str(self.line_break());
             }

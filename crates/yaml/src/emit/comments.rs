@@ -86,7 +86,7 @@ impl Emitter<'_> {
             let beside_mark = self.tree.start_mark != NOWHERE && !own_line;
             let line = self.extents.line_start(if beside_mark { self.tree.start_mark } else { start });
             let splice = Splice::insert(line, lines);
-            splices.push(splice.ranked(Rank::Head));
+            splices.push(splice.ranked(Rank::Top));
         }
         if let Some(text) = self.added_comment(id, CommentPlace::Foot) {
             let root = Entry { first: id, last: id };
