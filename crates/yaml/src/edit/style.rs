@@ -134,7 +134,7 @@ impl NodeMut<'_> {
         tree.touch_comment(id);
     }
 
-    fn is_inside_flow(&self) -> bool {
+    pub(super) fn is_inside_flow(&self) -> bool {
         std::iter::successors(self.read().parent(), |node| node.parent())
             .any(|node| node.style() == Style::Flow)
     }

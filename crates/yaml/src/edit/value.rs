@@ -78,6 +78,9 @@ impl NodeMut<'_> {
         let id = self.id;
         let above = self.ancestors();
         let new = self.graft(content, above)?;
+        if self.is_inside_flow() {
+            self.tree().forget_comments(new);
+        }
         if matches!(self.read().kind(), Kind::Mapping | Kind::Sequence) {
             self.release_below(id)?;
         }
@@ -110,7 +113,11 @@ impl NodeMut<'_> {
     /// Copies content into the tree, to be put below this node.
     pub(super) fn graft_below(&mut self, content: &Content) -> Result<NodeId, Error> {
         let above = self.ancestors() + 1;
-        self.graft(content, above)
+        let new = self.graft(content, above)?;
+        if self.read().style() == Style::Flow || self.is_inside_flow() {
+            self.tree().forget_comments(new);
+        }
+        Ok(new)
     }
 
     /// Copies content into the tree, to be put where that many collections are around it.
@@ -183,6 +190,13 @@ impl Tree {
     pub(super) fn keeps_properties(&self, id: NodeId, source: &str) -> bool {
         let extents = Extents::new(source, self);
         self.properties(id).is_some_and(|old| old.tag.is_none() && extents.stays(id, old))
+    }
+
+    /// Takes the comments away from a node and all below it: between brackets new ones have no place.
+    fn forget_comments(&mut self, id: NodeId) {
+        for id in self.subtree(id) {
+            self.node_mut(id).comments = NOWHERE;
+        }
     }
 
     /// Makes a node the parent of its children.
