@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the Go program in tests/oracle and compares our answers with its answers.
+# Builds the Go program in tests/oracle and compares our answers with its answers; asks kpt about merges, where it is installed.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 have go || fail "go is not installed; $(sed -n 's/^go /version /p' tests/oracle/go.mod) or newer is needed (see https://go.dev/dl)"
@@ -7,5 +7,6 @@ say "building the oracle"
 LANAI_ORACLE="$(build_oracle)"
 export LANAI_ORACLE
 
+if have kpt; then scripts/oracle-merge.sh; else say "kpt is not installed: its answers to merges are not asked for again"; fi
 say "comparing"
 exec cargo test -p lanai-yaml --test it oracle -- --nocapture

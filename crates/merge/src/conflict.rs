@@ -62,7 +62,7 @@ pub enum ConflictKind {
     RemovedLocallyChangedUpstream,
     /// Both added it, with different values.
     AddedOnBoth,
-    /// A mapping, a list and a scalar do not merge.
+    /// A mapping, a list and a scalar do not merge, nor do a file and a folder.
     KindsDiffer,
     /// Both changed the same lines of a text, or the same binary file.
     FileChanged,
@@ -72,9 +72,11 @@ pub enum ConflictKind {
     /// Both made the file another kind of file: one that can be run, one that cannot, or a symbolic link. The values are
     /// `regular`, `executable` and `symlink`.
     ModesDiffer,
-    /// Both put a resource into another file, not the same one; or upstream put it into a file where local has another
-    /// of that name. The values are the paths.
+    /// Both put a resource into another file, or added it, not in the same one; or upstream put it into a file where local
+    /// has another of that name. The values are the paths.
     MovedApart,
+    /// Both put the items of a list that merges by key into another order. The values are lists of keys.
+    OrdersDiffer,
 }
 
 /// Whose value it is.
@@ -130,6 +132,7 @@ impl ConflictKind {
             Self::CommentsDiffer => "CommentsDiffer",
             Self::ModesDiffer => "ModesDiffer",
             Self::MovedApart => "MovedApart",
+            Self::OrdersDiffer => "OrdersDiffer",
         }
     }
 }

@@ -16,8 +16,17 @@ pub(crate) fn subject(document: &Document) -> Subject {
     }
 }
 
+/// A document as a conflict shows it: with its comments, without its marker.
+pub(crate) fn text_of(document: &Document) -> String {
+    let text = document.to_string();
+    text.strip_prefix("---\n").unwrap_or(&text).trim_end().to_owned()
+}
+
 /// Whether a document is written as it was, layout and the marks of a merge aside. Comments count: someone wrote them.
 pub(crate) fn is_untouched(original: &Document, local: &Document) -> bool {
+    if own_comments(original) != own_comments(local) {
+        return false;
+    }
     let (original, local) = (unmarked(original), unmarked(local));
     exact(Some(original.root()), Some(local.root()))
 }

@@ -49,7 +49,7 @@ pub enum Error {
     /// A resolution puts a resource into a file that has one of its name, or that is none of resources.
     #[error("conflict {} cannot be resolved so: the file has a resource of that name, or cannot hold one", Quoted(.0.as_str()))]
     PlaceTaken(ConflictId),
-    /// A document cannot be edited so.
+    /// A document cannot be edited so, in a file that may not merge as text.
     #[error("file {}: {cause}", Quoted(.path.as_str()))]
     Edit {
         /// The file.
@@ -57,10 +57,11 @@ pub enum Error {
         /// Why.
         cause: edit::Error,
     },
-    /// Documents that cannot stand together in one file.
+    /// Documents that cannot stand together in a file that may not merge as text: a Kptfile, or one with resolutions about
+    /// its fields.
     #[error("file {} cannot hold the merged documents together", Quoted(.0.as_str()))]
     Composition(SafePath),
-    /// The result is no package: too large, or a file where a folder is.
+    /// The result is no package: too large.
     #[error(transparent)]
     Package(#[from] package::Error),
     /// There is no such strategy.

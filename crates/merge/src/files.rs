@@ -5,7 +5,7 @@ use lanai_krm::package::{File, Mode};
 use lanai_types::SafePath;
 use lanai_yaml::Path;
 
-use crate::conflict::{ConflictKind, Subject};
+use crate::conflict::{ConflictKind, Side, Subject};
 use crate::judge::{Case, Judge, Rule, Values};
 use crate::names::{self, Aspect};
 use crate::options::Take;
@@ -19,6 +19,30 @@ pub(crate) struct Versions<'a> {
     pub local: Option<&'a File>,
 }
 
+impl Versions<'_> {
+    /// What is merged of a file that is where one side has a file and the other one a folder: the file of the side that was
+    /// taken is as if it were new, so that nothing of it goes.
+    pub fn where_taken(self, taken: Side) -> Self {
+        let nothing = Self { original: None, upstream: None, local: None };
+        match taken {
+            Side::Upstream if self.upstream.is_some() => Self { upstream: self.upstream, ..nothing },
+            Side::Upstream => Self { upstream: None, ..self },
+            Side::Local if self.local.is_some() => Self { local: self.local, ..nothing },
+            Side::Local => Self { local: None, ..self },
+            Side::Original | Side::Value => nothing,
+        }
+    }
+
+    /// Whether the side whose file or folder was taken has the file.
+    pub fn is_taken(self, taken: Side) -> bool {
+        match taken {
+            Side::Upstream => self.upstream.is_some() && self.local.is_none(),
+            Side::Local => self.local.is_some() && self.upstream.is_none(),
+            Side::Original | Side::Value => false,
+        }
+    }
+}
+
 /// What the file is after the merge; `None` when there is none.
 pub(crate) fn merge(judge: &mut Judge<'_>, path: &SafePath, versions: Versions<'_>) -> Option<File> {
     let Versions { original, upstream, local } = versions;
@@ -28,10 +52,13 @@ pub(crate) fn merge(judge: &mut Judge<'_>, path: &SafePath, versions: Versions<'
     let id = names::file(path);
     let kind = match natural(versions) {
         Natural::File(file) => {
-            return match judge.pinned(&id) {
-                Some(take) => taken(take, versions),
-                None => file.cloned(),
+            let file = match judge.pinned(&id) {
+                Some(take) => taken(take, versions)?,
+                None => file.cloned()?,
             };
+            let mode_pinned = judge.pinned(&names::aspect(&id, Aspect::Mode)).is_some();
+            let mode = if mode_pinned { mode(judge, path, Subject::File, versions) } else { None };
+            return Some(File::new(file.content(), mode.unwrap_or(file.mode())));
         }
         Natural::Content(content) => {
             let content = match judge.pinned(&id) {
@@ -115,7 +142,10 @@ fn values(Versions { original, upstream, local }: Versions<'_>) -> Values {
     let contents = [original, upstream, local].map(|file| file.map(File::content));
     let left = contents.into_iter().flatten().collect::<Vec<_>>();
     let only_mode = left.len() > 1 && left.windows(2).all(|pair| pair[0] == pair[1]);
-    let show = |file: &File| if only_mode { word(file.mode()).into() } else { text_of(file) };
+    let remade = |file: &File| {
+        original.is_some_and(|before| before.content() == file.content() && before.mode() != file.mode())
+    };
+    let show = |file: &File| if only_mode || remade(file) { word(file.mode()).into() } else { text_of(file) };
     Values { original: original.map(show), upstream: upstream.map(show), local: local.map(show) }
 }
 
@@ -135,7 +165,7 @@ pub(crate) fn id_of(file: &File) -> String {
     digest::blob_id(file.content()).map_or_else(|collision| collision.to_string(), |id| id.to_string())
 }
 
-const fn word(mode: Mode) -> &'static str {
+pub(crate) const fn word(mode: Mode) -> &'static str {
     match mode {
         Mode::Regular => "regular",
         Mode::Executable => "executable",

@@ -86,6 +86,13 @@ impl<'a> Judge<'a> {
         self.has_pins() && self.files.contains(names::file(path).as_str())
     }
 
+    /// Whether a resolution is about something inside of a file.
+    pub fn has_about_inside(&self, path: &SafePath) -> bool {
+        let file = names::file(path);
+        let inside = |id: &&str| id.strip_prefix(&*file).is_some_and(|rest| rest.starts_with([':', '#']));
+        self.has_about(path) && self.resolutions.keys().any(inside)
+    }
+
     /// Decides a conflict by resolution, else by the rule, and records it.
     pub fn decide(&mut self, case: Case, rule: Rule) -> Take {
         let by_rule = match (rule, self.policy) {

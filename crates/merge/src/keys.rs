@@ -1,12 +1,13 @@
 //! How lists merge: by key, as sets, or as a whole.
 //!
 //! Built-in kinds are in a table made from the `OpenAPI` document of Kubernetes (`keys/builtin.txt`); custom resources
-//! bring their own with the definitions in the package. A table lives as long as one merge.
+//! bring their own with the definitions in the package, for as long as one merge.
 
 mod crd;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use lanai_types::SafePath;
 use lanai_yaml::{Document, Kind, NodeRef};
@@ -38,6 +39,7 @@ struct Field {
 }
 
 /// The types that a merge knows.
+#[derive(Clone)]
 pub(crate) struct Schemas {
     types: Vec<HashMap<String, Field>>,
     /// By group and kind; versions in the order of the table.
@@ -53,7 +55,12 @@ pub(crate) struct Cursor<'a> {
 
 impl Schemas {
     /// The table of the built-in kinds, and that of the Kptfile.
-    pub fn built_in() -> Self {
+    pub fn built_in() -> &'static Self {
+        static TABLE: LazyLock<Schemas> = LazyLock::new(Schemas::read);
+        &TABLE
+    }
+
+    fn read() -> Self {
         let mut schemas = Self { types: Vec::new(), kinds: HashMap::new() };
         for line in BUILT_IN.lines() {
             let mut words = line.split(' ');

@@ -21,6 +21,7 @@ mod names;
 mod options;
 mod packages;
 mod resources;
+mod shapes;
 mod sheets;
 mod strategy;
 mod subpackages;

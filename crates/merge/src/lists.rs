@@ -7,10 +7,13 @@ use lanai_yaml::{NodeMut, NodeRef};
 
 use crate::comments;
 use crate::compare::exact;
-use crate::conflict::ConflictId;
+use crate::conflict::{ConflictId, ConflictKind};
 use crate::error::Error;
 use crate::fields::{Fields, Outcome, Slot, There, Triple, put};
+use crate::judge::{Rule, Values};
 use crate::keys::{Cursor, List, key_of};
+use crate::names::{Aspect, aspect};
+use crate::options::Take;
 
 type Key = Vec<(String, String)>;
 
@@ -34,14 +37,17 @@ impl Fields<'_, '_> {
         let locals: Vec<NodeRef<'_>> = sides.local.into_iter().flat_map(NodeRef::items).collect();
         let before = keys(sides.local, list);
         let mut now: Vec<Key> = Vec::with_capacity(before.len());
-        for (key, item) in before.iter().zip(&locals) {
+        // Items go when the new ones are there: the comments of the last one would wait for the next in an empty list.
+        let mut gone: Vec<usize> = Vec::new();
+        for (at, (key, item)) in before.iter().zip(&locals).enumerate() {
             let triple = Triple {
                 original: originals.get(key).copied(),
                 upstream: upstreams.get(key).copied(),
                 local: Some(*item),
             };
-            if self.item(node, now.len(), key, triple, (list, cursor))? == There::Yes {
-                now.push(key.clone());
+            match self.item(node, at, key, triple, (list, cursor))? {
+                There::Yes => now.push(key.clone()),
+                There::No => gone.push(at),
             }
         }
         let known: HashSet<&Key> = before.iter().collect();
@@ -49,18 +55,58 @@ impl Fields<'_, '_> {
         for key in theirs.iter().filter(|key| !known.contains(key)) {
             let (original, upstream) = (originals.get(key).copied(), upstreams.get(key).copied());
             let triple = Triple { original, upstream, local: None };
-            if self.item(node, now.len(), key, triple, (list, cursor))? == There::Yes {
+            if self.item(node, now.len() + gone.len(), key, triple, (list, cursor))? == There::Yes {
                 now.push(key.clone());
             }
         }
-        if before == keys(sides.original, list) {
-            let order = order(&now, &theirs);
-            if !order.is_sorted() {
-                let reordered = node.reorder(&order);
-                self.did(reordered)?;
-            }
+        for at in gone.into_iter().rev() {
+            let removed = node.remove_item(at);
+            self.did(removed)?;
+        }
+        let order = self.order([&keys(sides.original, list), &theirs, &before], &now)?;
+        if !order.is_sorted() {
+            let reordered = node.reorder(&order);
+            self.did(reordered)?;
         }
         Ok(())
+    }
+
+    /// The order of the merged items, by their places in `now`. Of the items that all sides have, the order that one side
+    /// changed is taken; items of local's own keep their places. Records a conflict where both changed it.
+    fn order(&mut self, sides: [&[Key]; 3], now: &[Key]) -> Result<Vec<usize>, Error> {
+        let [was, theirs, before] = sides;
+        let on_all: HashSet<&Key> = {
+            let (was, theirs): (HashSet<_>, HashSet<_>) = (was.iter().collect(), theirs.iter().collect());
+            before.iter().filter(|key| was.contains(key) && theirs.contains(key)).collect()
+        };
+        let shared =
+            |keys: &[Key]| keys.iter().filter(|key| on_all.contains(key)).cloned().collect::<Vec<_>>();
+        let [was_shared, theirs_shared, ours_shared] = [shared(was), shared(theirs), shared(before)];
+        let id = aspect(&self.id(), Aspect::Order);
+        let pinned = self.judge.pinned(&id).cloned();
+        let apart = theirs_shared != was_shared && ours_shared != was_shared && theirs_shared != ours_shared;
+        let take = if apart {
+            let [original, upstream, local] =
+                [&was_shared, &theirs_shared, &ours_shared].map(|keys| Some(shown(keys)));
+            let case =
+                self.case_of(id.clone(), ConflictKind::OrdersDiffer, Values { original, upstream, local });
+            self.judge.decide(case, Rule::Policy)
+        } else if let Some(take) = pinned {
+            take
+        } else if before == was {
+            // New items stand where upstream has them.
+            return Ok(order(now, theirs));
+        } else if ours_shared == was_shared {
+            Take::Upstream
+        } else {
+            Take::Local
+        };
+        Ok(match take {
+            Take::Upstream => slots(now, &theirs_shared),
+            Take::Original => slots(now, &was_shared),
+            Take::Local => (0..now.len()).collect(),
+            Take::Value(_) => return Err(Error::OtherKey(ConflictId::new(id))),
+        })
     }
 
     /// Merges one item, which stands at an index, or comes there when local does not have it.
@@ -111,7 +157,7 @@ impl Fields<'_, '_> {
         Ok(there)
     }
 
-    /// Does what was decided; tells whether the item is there afterwards.
+    /// Does what was decided; tells whether the item is there afterwards. One that is not is removed by the caller.
     fn apply_item(
         &mut self,
         parent: &mut NodeMut<'_>,
@@ -123,12 +169,7 @@ impl Fields<'_, '_> {
         let there = if triple.local.is_some() { There::Yes } else { There::No };
         Ok(match (outcome, there) {
             (Outcome::Keep | Outcome::List, there) => there,
-            (Outcome::Remove | Outcome::Mapping, There::No) => There::No,
-            (Outcome::Remove, There::Yes) => {
-                let removed = parent.remove_item(at);
-                self.did(removed)?;
-                There::No
-            }
+            (Outcome::Remove, _) | (Outcome::Mapping, There::No) => There::No,
             (Outcome::Put { content, .. }, There::No) => {
                 let pushed = parent.push(content);
                 self.did(pushed)?;
@@ -156,6 +197,22 @@ fn items<'a>(node: Option<NodeRef<'a>>, list: &List) -> HashMap<Key, NodeRef<'a>
 
 fn keys(node: Option<NodeRef<'_>>, list: &List) -> Vec<Key> {
     node.into_iter().flat_map(NodeRef::items).filter_map(|item| key_of(item, list)).collect()
+}
+
+/// Keys as a conflict shows them.
+fn shown(keys: &[Key]) -> String {
+    let parts = |key: &Key| key.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join("/");
+    format!("[{}]", keys.iter().map(parts).collect::<Vec<_>>().join(", "))
+}
+
+/// The order in which the `wanted` items of those that there are follow each other, on the places that they have; all
+/// others stay where they are.
+fn slots(have: &[Key], wanted: &[Key]) -> Vec<usize> {
+    let places: HashMap<&Key, usize> = have.iter().enumerate().map(|(at, key)| (key, at)).collect();
+    let mut next = wanted.iter().filter_map(|key| places.get(key).copied());
+    let moved: HashSet<&Key> = wanted.iter().collect();
+    let place = |(at, key): (usize, &Key)| if moved.contains(key) { next.next().unwrap_or(at) } else { at };
+    have.iter().enumerate().map(place).collect()
 }
 
 /// The order in which items with the keys `have` follow those in `wanted`; others come last.

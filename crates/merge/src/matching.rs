@@ -39,6 +39,9 @@ pub(crate) struct Sheets {
     pub local: BTreeMap<SafePath, Rc<Sheet>>,
     /// The Kptfiles of packages whose content is not merged.
     pub references: HashSet<SafePath>,
+    /// Files that are looked at only: the other side has a file where this one has a folder, or the other way round, and
+    /// the other side's was taken.
+    pub gave_way: HashSet<SafePath>,
 }
 
 /// Whether a file was taken apart.
@@ -90,6 +93,29 @@ impl Sheets {
         self.upstream.extend(upstream.map(|sheet| (path.clone(), sheet)));
         self.local.extend(local.map(|sheet| (path.clone(), sheet)));
         Ok(Added::Yes)
+    }
+
+    /// Takes a file apart that is where one side has a file and the other one a folder. One that gave way is not written;
+    /// it is there so that a resource which was moved there or from there is recognised.
+    ///
+    /// # Errors
+    /// Those of [`Sheets::add`]; a file that gave way may have anything in it.
+    pub fn add_taken(
+        &mut self,
+        path: &SafePath,
+        versions: Versions<'_>,
+        taken: Side,
+        limits: &Limits,
+    ) -> Result<(), Error> {
+        if versions.is_taken(taken) {
+            return self.add(path, versions, limits).map(|_| ());
+        }
+        match self.add(path, versions, limits) {
+            Ok(Added::Yes) => _ = self.gave_way.insert(path.clone()),
+            Ok(Added::No) | Err(Error::Duplicate { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     pub fn paths(&self) -> BTreeSet<&SafePath> {
@@ -174,8 +200,13 @@ impl Sheets {
         };
         let lost = |found: &Match| found.original.is_some() && found.local.is_none() && !decided(found);
         let moves = moves(roots, matches, lost, fresh.iter().map(|(path, identity, _)| (*path, *identity)));
-        for ((_, identity, place), moved) in fresh.into_iter().zip(moves) {
-            match moved {
+        let mut new = new_upstream(roots, matches);
+        for ((path, identity, place), moved) in fresh.into_iter().zip(moves) {
+            let twin = || {
+                let key = (owner(roots, path), identity.clone());
+                new.get_mut(&key).and_then(Vec::pop).filter(|_| identity.is_named())
+            };
+            match moved.or_else(twin) {
                 Some(at) => matches[at].local = Some(place),
                 None => {
                     matches.push(Match {
@@ -216,6 +247,17 @@ fn pages(sheets: &BTreeMap<SafePath, Rc<Sheet>>) -> impl Iterator<Item = (&SafeP
         let place = |at: usize| Place { path: path.clone(), at };
         sheet.pages.iter().map(move |(identity, at)| (path, identity, place(*at)))
     })
+}
+
+/// The resources that upstream added and local does not have in the same file, by package and name; the first file last.
+fn new_upstream(roots: &BTreeSet<Folder>, matches: &[Match]) -> HashMap<(Folder, Identity), Vec<usize>> {
+    let mut new: HashMap<(Folder, Identity), Vec<usize>> = HashMap::new();
+    for (at, found) in matches.iter().enumerate().rev() {
+        if let (None, Some(place), None) = (&found.original, &found.upstream, &found.local) {
+            new.entry((owner(roots, &place.path), found.identity.clone())).or_default().push(at);
+        }
+    }
+    new
 }
 
 /// For each resource that a side has in a new place: the match that it was moved from, where exactly one lost it.

@@ -19,6 +19,10 @@ pub(crate) enum Aspect {
     Mode,
     /// The file that a resource stands in.
     Place,
+    /// Whether there is a file or a folder.
+    Folder,
+    /// The order of the items of a list.
+    Order,
 }
 
 impl Aspect {
@@ -30,6 +34,8 @@ impl Aspect {
             Self::Preface => "preface",
             Self::Mode => "mode",
             Self::Place => "place",
+            Self::Folder => "folder",
+            Self::Order => "order",
         }
     }
 }

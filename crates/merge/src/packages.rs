@@ -1,9 +1,10 @@
 //! Packages: files are told apart, resources are merged and put back into their files.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use lanai_krm::package::{File, Folder, Mode};
-use lanai_krm::{IgnoreRules, Package, ignore};
+use lanai_krm::{IgnoreRules, Package, ignore, kptfile};
 use lanai_types::SafePath;
 
 use crate::conflict::{Side, Subject};
@@ -16,24 +17,52 @@ use crate::resources::{self, FileChanges};
 use crate::sheets::{Changes, Sheet, compose, is_structured};
 use crate::subpackages;
 
-/// Merges resources by fields and other files as they are.
+/// Merges resources by fields and other files as they are. A file whose documents cannot be edited so, or cannot stand
+/// together, merges as text.
 pub(crate) fn merge_resources(judge: &mut Judge<'_>, sides: [&Package; 3]) -> Result<Package, Error> {
+    let recorded = judge.conflicts.len();
+    let mut as_text = BTreeSet::new();
+    loop {
+        let path = match attempt(judge, sides, &as_text) {
+            Err(Error::Composition(path) | Error::Edit { path, .. }) if may_be_text(judge, &path) => path,
+            done => return done,
+        };
+        judge.conflicts.truncate(recorded);
+        if !as_text.insert(path.clone()) {
+            return Err(Error::Composition(path));
+        }
+    }
+}
+
+/// Whether a file may merge as text: a Kptfile has fields that are local's, and resolutions may be about fields.
+fn may_be_text(judge: &Judge<'_>, path: &SafePath) -> bool {
+    path.file_name() != kptfile::FILE_NAME && !judge.has_about_inside(path)
+}
+
+fn attempt(
+    judge: &mut Judge<'_>,
+    sides: [&Package; 3],
+    as_text: &BTreeSet<SafePath>,
+) -> Result<Package, Error> {
     let [original, upstream, local] = sides;
     let mut result = local.clone();
     let settled = subpackages::settle(judge, sides, &mut result)?;
-    let versions = |path: &SafePath| Versions {
-        original: original.get(path),
-        upstream: upstream.get(path),
-        local: local.get(path),
+    let versions = |path: &SafePath| {
+        let all =
+            Versions { original: original.get(path), upstream: upstream.get(path), local: local.get(path) };
+        settled.shape(path).map_or(all, |side| all.where_taken(side))
     };
     let mut ignored = Ignored::new(sides);
     let mut sheets = Sheets { references: settled.kptfiles(), ..Sheets::default() };
     let mut plain = Vec::new();
     for path in changed(sides) {
+        let fields = is_structured(path) && !as_text.contains(path) && !ignored.ignores(path)?;
         if settled.covers(path) {
+            if let Some(side) = settled.shape(path).filter(|_| fields) {
+                sheets.add_taken(path, versions(path), side, local.limits())?;
+            }
             continue;
         }
-        let fields = is_structured(path) && !ignored.ignores(path)?;
         if !fields || sheets.add(path, versions(path), local.limits())? == Added::No {
             plain.push(path);
         }
@@ -56,7 +85,7 @@ pub(crate) fn merge_resources(judge: &mut Judge<'_>, sides: [&Package; 3]) -> Re
             result.remove(path);
         }
     };
-    for path in sheets.paths() {
+    for path in sheets.paths().into_iter().filter(|path| !sheets.gave_way.contains(*path)) {
         let versions = versions(path);
         if whole.contains(path) {
             finish(path, versions.upstream.cloned());
@@ -101,7 +130,9 @@ fn taken_whole<'a>(
         let versions = versions(path);
         // A Kptfile that local has keeps what is local's in it.
         let kept = path.file_name() == "Kptfile" && versions.upstream.is_some() && versions.local.is_some();
-        versions.local == versions.original && !kept && !judge.has_about(path)
+        // What upstream has there, and is not taken, may have come from a file that must not lose it.
+        let gave_way = versions.upstream.is_some() && sheets.gave_way.contains(*path);
+        versions.local == versions.original && !kept && !gave_way && !judge.has_about(path)
     });
     let mut beside: HashMap<&SafePath, Vec<&Match>> = HashMap::new();
     let mut torn: Vec<&SafePath> = Vec::new();
@@ -125,8 +156,8 @@ fn taken_whole<'a>(
 }
 
 /// The table of list keys, with the definitions that the local package and upstream have.
-fn schemas([_, upstream, local]: [&Package; 3]) -> Schemas {
-    let mut schemas = Schemas::built_in();
+fn schemas([_, upstream, local]: [&Package; 3]) -> Cow<'static, Schemas> {
+    let mut schemas = Cow::Borrowed(Schemas::built_in());
     for package in [upstream, local] {
         for (path, file) in package.iter() {
             let defines = is_structured(path)
@@ -137,7 +168,7 @@ fn schemas([_, upstream, local]: [&Package; 3]) -> Schemas {
             // Which side has a definition twice is said where the file is merged.
             let sheet = Sheet::read(Side::Local, path, file, package.limits()).ok().flatten();
             for document in sheet.iter().flat_map(Sheet::documents) {
-                schemas.add_definition(document);
+                schemas.to_mut().add_definition(document);
             }
         }
     }

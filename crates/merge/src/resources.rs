@@ -11,7 +11,7 @@ use crate::compare::same;
 use crate::conflict::{ConflictId, ConflictKind};
 use crate::document::{self, is_untouched, subject};
 use crate::error::Error;
-use crate::fields::{Fields, Own, Scope, text_of};
+use crate::fields::{Fields, Own, Scope};
 use crate::judge::{Case, Judge, Rule, Values};
 use crate::keys::Schemas;
 use crate::matching::{Match, Place, Sheets};
@@ -32,6 +32,10 @@ pub(crate) fn merge(
 ) -> Result<(), Error> {
     let [original, upstream, local] = sheets.documents(found);
     let Some(scope) = scope(sheets, found, local.or(upstream).or(original)) else { return Ok(()) };
+    let room = room(sheets, found);
+    if room == Room::None {
+        return Ok(());
+    }
     let (document, path) = match (original, upstream, local) {
         (_, None, None) | (None, None, Some(_)) => return Ok(()),
         (None, Some(upstream), None) => (Some(upstream.clone()), None),
@@ -42,7 +46,7 @@ pub(crate) fn merge(
             if judge.has_pins() && name(&document) != name(local) {
                 return Err(Error::OtherKey(ConflictId::new(scope.id)));
             }
-            (Some(document), place(judge, &scope, sheets, found)?)
+            (Some(document), if room == Room::Local { None } else { place(judge, &scope, sheets, found)? })
         }
         (Some(original), None, Some(local)) => {
             // One that was moved was touched.
@@ -52,9 +56,9 @@ pub(crate) fn merge(
             (whole(judge, &scope, found, natural, [Some(original), None, Some(local)])?, None)
         }
         (Some(original), Some(upstream), None) => {
-            let edited = !same(Some(original.root()), Some(upstream.root()));
+            let untouched = found.is_at_home() && is_untouched(original, upstream);
             let kind = ConflictKind::RemovedLocallyChangedUpstream;
-            let natural = if edited { Natural::Conflict(kind) } else { Natural::Gone };
+            let natural = if untouched { Natural::Gone } else { Natural::Conflict(kind) };
             (whole(judge, &scope, found, natural, [Some(original), Some(upstream), None])?, None)
         }
     };
@@ -62,6 +66,37 @@ pub(crate) fn merge(
     let Some(path) = path.or_else(|| home.map(|place| place.path.clone())) else { return Ok(()) };
     put(found.local.as_ref(), local, document, path, changes);
     Ok(())
+}
+
+/// Where a resource can stand, as far as files and folders of different sides are not in each other's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Room {
+    Anywhere,
+    /// Only where local has it.
+    Local,
+    /// Nowhere: what was decided about file or folder is about the resource, too.
+    None,
+}
+
+fn room(sheets: &Sheets, found: &Match) -> Room {
+    let gave_way =
+        |place: &Option<Place>| place.as_ref().is_some_and(|place| sheets.gave_way.contains(&place.path));
+    match (gave_way(&found.upstream), gave_way(&found.local)) {
+        (true, _) if found.local.is_some() => Room::Local,
+        (true, _) => Room::None,
+        // It goes where upstream has it, if that is free.
+        (false, true) => match &found.upstream {
+            Some(place) if !has(sheets, &place.path, found) => Room::Anywhere,
+            Some(_) | None => Room::None,
+        },
+        (false, false) => Room::Anywhere,
+    }
+}
+
+/// Whether local has a resource of that name in the file.
+fn has(sheets: &Sheets, path: &SafePath, found: &Match) -> bool {
+    let sheet = sheets.local.get(path);
+    sheet.is_some_and(|sheet| sheet.pages.iter().any(|(name, _)| *name == found.identity))
 }
 
 /// Notes what becomes of a document: it is edited where it is, or removed here and added there.
@@ -168,6 +203,13 @@ fn own_comments(
         return merged;
     }
     let mut wanted = ours.clone();
+    match judge.pinned(&scope.id) {
+        // What was decided about the resource as a whole is about its comments, too.
+        Some(Take::Local | Take::Value(_)) => return merged,
+        Some(Take::Upstream) => return document::with_own_comments(&merged, &theirs).unwrap_or(merged),
+        Some(Take::Original) => return document::with_own_comments(&merged, &before).unwrap_or(merged),
+        None => {}
+    }
     let aspects = [Aspect::Preface, Aspect::HeadComment, Aspect::FootComment];
     for (at, aspect) in aspects.into_iter().enumerate() {
         let id = names::aspect(&scope.id, aspect);
@@ -206,12 +248,12 @@ fn place(
     if pinned.is_none() && (upstream == local || upstream == original) {
         return Ok(None);
     }
+    if local.as_ref().is_some_and(|path| sheets.gave_way.contains(path)) {
+        return Ok(upstream);
+    }
     let taken = |path: &Option<SafePath>| {
-        let sheet = path
-            .as_ref()
-            .filter(|path| Some(*path) != local.as_ref())
-            .and_then(|path| sheets.local.get(path));
-        sheet.is_some_and(|sheet| sheet.pages.iter().any(|(name, _)| *name == found.identity))
+        let elsewhere = path.as_ref().filter(|path| Some(*path) != local.as_ref());
+        elsewhere.is_some_and(|path| has(sheets, path, found))
     };
     let apart = upstream != local && upstream != original && (local != original || taken(&upstream));
     let take = if apart {
@@ -253,7 +295,7 @@ fn whole(
     let home = found.original.as_ref().map(|place| &place.path);
     let moved = found.local.as_ref().map(|place| &place.path).filter(|path| Some(*path) != home);
     let id = moved.map_or_else(|| scope.id.clone(), |path| names::moved(&scope.id, path));
-    let text = |document: Option<&Document>| document.map(|document| text_of(document.root()));
+    let text = |document: Option<&Document>| document.map(document::text_of);
     let take = match natural {
         Natural::Conflict(kind) => {
             let values = Values { original: text(original), upstream: text(upstream), local: text(local) };

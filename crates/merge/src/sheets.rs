@@ -134,8 +134,9 @@ pub(crate) fn compose(
     for document in &changes.added {
         append(&mut text, document);
     }
-    // A document that is first now needs no marker.
-    if (documents.is_empty() || changes.removed.contains(&0)) && text.starts_with("---\n") {
+    // A document that is first now needs no marker, unless the file began with one.
+    let began_with_marker = documents.first().is_some_and(Document::has_start_marker);
+    if (!began_with_marker || changes.removed.contains(&0)) && text.starts_with("---\n") {
         text.drain(.."---\n".len());
     }
     let fails = || Error::Composition(path.clone());

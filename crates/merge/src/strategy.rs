@@ -1,13 +1,17 @@
 //! The strategies.
 
+use std::collections::BTreeSet;
+
 use lanai_krm::Package;
+use lanai_krm::package::Folder;
 use lanai_types::SafePath;
 
-use crate::conflict::{Conflict, Decider};
+use crate::conflict::{Conflict, Decider, Side};
 use crate::error::Error;
 use crate::judge::Judge;
 use crate::options::{Options, Policy, Strategy};
 use crate::packages::merge_resources;
+use crate::shapes::{self, Precedence};
 use crate::subpackages::file_untouched;
 
 /// A merged package.
@@ -48,7 +52,7 @@ pub fn three_way(
             with_kptfile(&mut judge, [original, upstream, local], upstream.clone())?
         }
         Strategy::CopyMerge => {
-            let copied = copy(original, upstream, local)?;
+            let copied = copy(&mut judge, [original, upstream, local])?;
             with_kptfile(&mut judge, [original, upstream, local], copied)?
         }
     };
@@ -73,15 +77,31 @@ fn modified(original: &Package, local: &Package) -> Vec<SafePath> {
     changed.cloned().collect()
 }
 
-/// Upstream's files over the local ones, without those that upstream removed.
-fn copy(original: &Package, upstream: &Package, local: &Package) -> Result<Package, Error> {
+/// Upstream's files over the local ones, without those that upstream removed. Where that takes local files away, since they
+/// are in a folder where upstream has a file, or the other way round, it is a conflict.
+fn copy(judge: &mut Judge<'_>, sides: [&Package; 3]) -> Result<Package, Error> {
+    let [original, upstream, local] = sides;
     let mut result = local.clone();
     for (path, _) in original.iter() {
         if upstream.get(path).is_none() {
             result.remove(path);
         }
     }
-    for (path, file) in upstream.iter() {
+    let mut kept: Vec<Folder> = Vec::new();
+    let holds = |kept: &[Folder], path: &SafePath| {
+        kept.iter().any(|folder| folder.holds(path) || *folder == Folder::At(path.clone()))
+    };
+    for folder in BTreeSet::from_iter(shapes::candidates(judge, sides)) {
+        let Folder::At(path) = &folder else { continue };
+        if holds(&kept, path) {
+            continue;
+        }
+        match shapes::settle(judge, sides, path, Precedence::Upstream, &mut result)? {
+            Some(Side::Upstream) | None => {}
+            Some(Side::Local | Side::Original | Side::Value) => kept.push(folder),
+        }
+    }
+    for (path, file) in upstream.iter().filter(|(path, _)| !holds(&kept, path)) {
         result.insert(path.clone(), file.clone())?;
     }
     Ok(result)

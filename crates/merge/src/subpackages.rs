@@ -1,6 +1,6 @@
 //! Packages inside the package: those that one side removed, and those that come from elsewhere.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use lanai_krm::Package;
 use lanai_krm::kptfile;
@@ -15,6 +15,7 @@ use crate::files::id_of;
 use crate::judge::{Case, Judge, Rule, Values};
 use crate::names;
 use crate::options::Take;
+use crate::shapes::{self, Precedence};
 use crate::sheets::{Sheet, is_structured};
 
 /// The packages that need no more merging.
@@ -23,6 +24,8 @@ pub(crate) struct Settled {
     whole: HashSet<Folder>,
     /// All but their Kptfiles.
     content: HashSet<Folder>,
+    /// Whose file or folder was taken, where one side has a file and the other one a folder.
+    shapes: HashMap<Folder, Side>,
 }
 
 impl Settled {
@@ -30,6 +33,9 @@ impl Settled {
     pub fn covers(&self, path: &SafePath) -> bool {
         if self.whole.is_empty() && self.content.is_empty() {
             return false;
+        }
+        if self.whole.contains(&Folder::At(path.clone())) {
+            return true;
         }
         let mut is_kptfile = path.file_name() == kptfile::FILE_NAME;
         let mut folder = Some(Folder::of(path));
@@ -45,6 +51,18 @@ impl Settled {
 }
 
 impl Settled {
+    /// Whose file or folder was taken where the path is, if one side has a file and the other one a folder there.
+    pub fn shape(&self, path: &SafePath) -> Option<Side> {
+        let mut folder = Some(Folder::At(path.clone())).filter(|_| !self.shapes.is_empty());
+        while let Some(at) = folder {
+            if let Some(side) = self.shapes.get(&at) {
+                return Some(*side);
+            }
+            folder = at.parent();
+        }
+        None
+    }
+
     /// The Kptfiles of the packages whose content is not merged.
     pub fn kptfiles(&self) -> HashSet<SafePath> {
         self.content.iter().filter_map(kptfile_of).collect()
@@ -78,7 +96,8 @@ enum Plan {
     Conflict(ConflictKind, Rule),
 }
 
-/// Decides about packages that one side removed, or that come from different places. `result` has what those hold that
+/// Decides about packages that one side removed, or that come from different places, and about files where the other side
+/// has a folder. `result` has what those hold that
 /// need no more merging.
 pub(crate) fn settle(
     judge: &mut Judge<'_>,
@@ -87,14 +106,23 @@ pub(crate) fn settle(
 ) -> Result<Settled, Error> {
     let [original, upstream, local] = sides;
     let mut settled = Settled::default();
-    let roots: BTreeSet<Folder> = sides.into_iter().flat_map(Package::package_roots).collect();
-    for folder in roots {
+    let mut places: BTreeSet<Folder> = sides.into_iter().flat_map(Package::package_roots).collect();
+    places.extend(shapes::candidates(judge, sides));
+    for folder in places {
         let Folder::At(path) = &folder else { continue };
         if settled.covers(path) {
             continue;
         }
+        if let Some(side) = shapes::settle(judge, sides, path, Precedence::Change, result)? {
+            settled.whole.insert(folder.clone());
+            settled.shapes.insert(folder, side);
+            continue;
+        }
         let id = names::folder(path);
         let pinned = judge.pinned(&id).cloned();
+        if pinned.is_none() && !sides.into_iter().any(|side| side.is_package(&folder)) {
+            continue;
+        }
         let take = match (plan(sides, &folder), pinned) {
             (Plan::Conflict(kind, rule), _) => {
                 let values = Values {
@@ -191,7 +219,7 @@ fn origin(package: &Package, folder: &Folder) -> Option<Origin> {
 }
 
 /// The files of a package with the ids that Git has for them, as a conflict shows it.
-fn listing(package: &Package, folder: &Folder) -> Option<String> {
+pub(crate) fn listing(package: &Package, folder: &Folder) -> Option<String> {
     let lines = package.below(folder).map(|(path, file)| {
         let inside = folder.relative(path).unwrap_or_else(|| path.clone());
         format!("{} {inside}\n", id_of(file))
@@ -199,7 +227,7 @@ fn listing(package: &Package, folder: &Folder) -> Option<String> {
     Some(lines.collect::<String>()).filter(|text| !text.is_empty())
 }
 
-fn replace(result: &mut Package, source: &Package, folder: &Folder) -> Result<(), Error> {
+pub(crate) fn replace(result: &mut Package, source: &Package, folder: &Folder) -> Result<(), Error> {
     let old: Vec<SafePath> = result.below(folder).map(|(path, _)| path.clone()).collect();
     for path in old {
         result.remove(&path);
@@ -211,7 +239,7 @@ fn replace(result: &mut Package, source: &Package, folder: &Folder) -> Result<()
 }
 
 /// Whether all files below a folder mean what they meant.
-fn untouched(original: &Package, other: &Package, folder: &Folder) -> bool {
+pub(crate) fn untouched(original: &Package, other: &Package, folder: &Folder) -> bool {
     let count = |package: &Package| package.below(folder).count();
     count(original) == count(other)
         && original.below(folder).all(|(path, _)| file_untouched(original, other, path))

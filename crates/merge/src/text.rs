@@ -23,10 +23,11 @@ pub(crate) fn merge(original: &str, upstream: &str, local: &str) -> Option<Strin
     let upstream: Vec<&str> = upstream.split_inclusive('\n').collect();
     let local: Vec<&str> = local.split_inclusive('\n').collect();
     let theirs = changes(&original, &upstream);
-    if has_all(&theirs, &changes(&upstream, &local)) {
+    let ours = changes(&original, &local);
+    let beside = changes(&upstream, &local);
+    if size(&beside) < size(&ours) && has_all(&theirs, &beside) {
         return Some(local.concat());
     }
-    let ours = changes(&original, &local);
     let (mut theirs, mut ours) = (theirs.iter().peekable(), ours.iter().peekable());
     let mut out = String::new();
     let mut at = 0;
@@ -53,13 +54,19 @@ pub(crate) fn merge(original: &str, upstream: &str, local: &str) -> Option<Strin
 }
 
 /// Whether a text already has all changes: what it has beside them touches none. Lines that repeat can be aligned in several
-/// ways, so that the same changes need not look the same.
+/// ways, so that the same changes need not look the same. This is asked only of a text that is nearer to the one with the
+/// changes than to the original: lines that repeat can also make a change look present that is not.
 fn has_all(changes: &[Change], beside: &[Change]) -> bool {
     let mut beside = beside.iter().peekable();
     changes.iter().all(|change| {
         while beside.next_if(|other| other.to < change.begin).is_some() {}
         beside.peek().is_none_or(|other| change.end < other.from)
     })
+}
+
+/// How many lines the changes take away and bring.
+fn size(changes: &[Change]) -> usize {
+    changes.iter().map(|change| change.to - change.from + change.end - change.begin).sum()
 }
 
 impl Change {

@@ -182,3 +182,30 @@ fn kustomizations() {
         assert_eq!(lines(&merged.conflicts), Vec::<String>::new());
     }
 }
+
+#[test]
+fn orders() {
+    let ports =
+        |all: &[u8]| all.iter().map(|port| format!("  - port: {port}\n")).collect::<Vec<_>>().concat();
+    let check = |sides: [&[u8]; 3], expected: &[u8], conflicts: &[&str]| {
+        let [original, upstream, local] = sides.map(ports);
+        check_ports([&original, &upstream, &local], &ports(expected), conflicts);
+    };
+    // Local left the order alone, with more here.
+    check([&[1, 2, 3], &[3, 1, 2], &[9, 1, 2, 8, 3]], &[9, 3, 1, 8, 2], &[]);
+    // Upstream left it alone.
+    check([&[1, 2, 3], &[1, 2, 3, 4], &[3, 2, 1]], &[3, 2, 1, 4], &[]);
+    // Both changed it, alike and otherwise.
+    check([&[1, 2, 3], &[3, 2, 1], &[3, 2, 1, 7]], &[3, 2, 1, 7], &[]);
+    check([&[1, 2, 3], &[3, 1, 2], &[9, 2, 1, 3]], &[9, 3, 1, 2], &["OrdersDiffer spec.ports upstream"]);
+}
+
+#[test]
+fn comments_go_with_the_last_item() {
+    let theirs = "  - port: 82\n";
+    check_ports(
+        ["  # why\n  - port: 80\n  - port: 81\n", theirs, "  # why\n  - port: 80\n  - port: 81\n"],
+        theirs,
+        &[],
+    );
+}

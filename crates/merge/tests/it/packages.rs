@@ -1,8 +1,8 @@
 //! Resources across files, and packages in packages.
 
-use lanai_merge::{Error, Options, Subject, three_way};
+use lanai_merge::{Error, Options, Policy, Subject, three_way};
 
-use crate::support::{custom, lines, one, package, text};
+use crate::support::{custom, lines, one, package, policy, text};
 
 fn map(name: &str, value: &str) -> String {
     format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  v: {value}\n")
@@ -232,4 +232,74 @@ fn conflicts_say_what_they_are_about() {
     assert_eq!(conflict.original.as_deref(), Some("1"));
     assert_eq!(conflict.upstream.as_deref(), Some("{z: 1}"));
     assert_eq!(conflict.local.as_deref(), Some("[3]"));
+}
+
+#[test]
+fn added_on_both_sides_in_different_files() {
+    let (one, own) = (map("a", "1"), map("own", "1"));
+    let sides: [&[(&str, &str)]; 3] =
+        [&[("f.yaml", &own)], &[("f.yaml", &own), ("u.yaml", &one)], &[("f.yaml", &own), ("l.yaml", &one)]];
+    check(sides, &[("f.yaml", &own), ("u.yaml", &one)], &["MovedApart . upstream"]);
+    let [original, upstream, local] = sides.map(package);
+    let merged = three_way(&original, &upstream, &local, &policy(Policy::LocalWins)).unwrap();
+    assert_eq!(merged.package, local);
+    assert_eq!(merged.conflicts[0].id.as_str(), "u.yaml:ConfigMap/a~place");
+}
+
+#[test]
+fn a_file_where_the_other_side_has_a_folder() {
+    let (one, two) = (map("a", "1"), map("a", "2"));
+    // Added on both sides: the policy decides.
+    let folder: &[(&str, &str)] = &[("d/x", "u\n")];
+    let file: &[(&str, &str)] = &[("d", "l\n")];
+    check([&[], folder, file], folder, &["KindsDiffer . upstream"]);
+    check([&[], file, folder], file, &["KindsDiffer . upstream"]);
+    let sides = [&[], folder, file].map(package);
+    let merged = three_way(&sides[0], &sides[1], &sides[2], &policy(Policy::LocalWins)).unwrap();
+    assert_eq!(merged.package, sides[2]);
+    assert_eq!(merged.conflicts[0].id.as_str(), "d~folder");
+    // Left alone by one side: the other one's.
+    check([&[("d", "l\n")], folder, file], folder, &[]);
+    check([&[("d", "o\n")], &[("d", "o\n")], folder], folder, &[]);
+    // Changed on both sides: local's.
+    check([&[("d", "o\n")], folder, file], file, &["KindsDiffer . local"]);
+    // A resource that upstream moved to where it cannot be stays, with upstream's change.
+    check(
+        [&[("f.yaml", &one), ("d", "o\n")], &[("d/f.yaml", &two)], &[("f.yaml", &one), ("d", "l\n")]],
+        &[("f.yaml", &two), ("d", "l\n")],
+        &["KindsDiffer . local"],
+    );
+}
+
+#[test]
+fn documents_that_cannot_stand_together_merge_as_text() {
+    let (a, b, c) = (map("a", "1"), map("b", "1"), map("c", "1"));
+    // Without what is between them, the third document would be a part of the first one.
+    let original = format!("{a}---\n{b}...\n{c}");
+    let upstream = format!("{a}---\n{c}");
+    let local = original.replacen("v: 1", "v: 2", 1);
+    let merged = one("f.yaml", [&original, &upstream, &local], &Options::default());
+    assert_eq!(text(&merged.package, "f.yaml"), upstream.replacen("v: 1", "v: 2", 1));
+    assert_eq!(merged.conflicts, []);
+    // The same lines are a conflict about the file.
+    let upstream = upstream.replacen("v: 1", "v: 3", 1);
+    let merged = one("f.yaml", [&original, &upstream, &local], &Options::default());
+    assert_eq!(lines(&merged.conflicts), ["FileChanged . upstream"]);
+    assert_eq!(merged.conflicts[0].id.as_str(), "f.yaml");
+    assert_eq!(text(&merged.package, "f.yaml"), upstream);
+}
+
+#[test]
+fn removed_here_and_only_moved_or_commented_upstream() {
+    let (one, own) = (map("a", "1"), map("own", "1"));
+    let conflict = "RemovedLocallyChangedUpstream . local";
+    let mine: &[(&str, &str)] = &[("f.yaml", &own)];
+    let before: &[(&str, &str)] = &[("f.yaml", &own), ("g.yaml", &one)];
+    check([before, &[("f.yaml", &own), ("h.yaml", &one)], mine], mine, &[conflict]);
+    let noted = format!("# why\n\n{one}");
+    check([before, &[("f.yaml", &own), ("g.yaml", &noted)], mine], mine, &[conflict]);
+    // And the other way round.
+    let conflict = "RemovedUpstreamChangedLocally . local";
+    let noted: &[(&str, &str)] = &[("f.yaml", &own), ("g.yaml", &noted)];
+    check([before, mine, noted], noted, &[conflict]);
 }

@@ -5,17 +5,23 @@
 mod choices;
 mod merging;
 mod sides;
+mod silence;
 
 use std::path::Path;
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
-/// How many packages each property sees.
+/// How many packages each property sees; `PROPTEST_CASES` asks for another number.
 const CASES: u32 = 300;
 
+fn config() -> ProptestConfig {
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { config.cases } else { CASES };
+    ProptestConfig { cases, ..config }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: CASES, failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn merges_of_packages(bytes in prop::collection::vec(any::<u8>(), 0..200)) {

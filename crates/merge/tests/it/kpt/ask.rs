@@ -6,7 +6,7 @@ use std::process::Command;
 use std::{env, fs};
 
 use super::cases::{Case, cases};
-use super::files::{Answer, Files, write};
+use super::files::{Answer, Files, Kept, write};
 
 /// Writes the file of answers anew. `LANAI_KPT` names the program, `LANAI_KPT_ANSWERS` the file.
 #[test]
@@ -17,7 +17,7 @@ fn answers() {
     let mut answers = Vec::new();
     for case in cases() {
         fs::create_dir_all(&scratch).unwrap();
-        answers.push((case.name, ask(&kpt, &scratch, &case)));
+        answers.push((case.name, Kept { digest: case.digest(), answer: ask(&kpt, &scratch, &case) }));
         fs::remove_dir_all(&scratch).unwrap();
     }
     fs::write(env::var("LANAI_KPT_ANSWERS").expect("LANAI_KPT_ANSWERS names the file"), write(&answers))

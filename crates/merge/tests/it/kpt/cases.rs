@@ -1,5 +1,9 @@
 //! Cases that kpt has answered.
 
+use std::fmt::Write;
+
+use lanai_krm::digest::blob_id;
+
 use super::files::Files;
 
 /// A merge: three packages, and what of ours differs from kpt's answer.
@@ -9,6 +13,19 @@ pub struct Case {
     /// The row of the table in `docs/upgrades.md` that says how we differ; `None` where values are equal.
     pub row: Option<&'static str>,
     pub strategy: &'static str,
+}
+
+impl Case {
+    /// What kpt is asked, as the id that Git has for all of it: an answer belongs to one question.
+    pub fn digest(&self) -> String {
+        let mut text = format!("{}\n", self.strategy);
+        for (side, files) in ["original", "upstream", "local"].into_iter().zip(&self.sides) {
+            for (path, content) in &files.0 {
+                write!(text, "{side} {path} {}\n{content}", content.len()).unwrap();
+            }
+        }
+        blob_id(text.as_bytes()).unwrap().to_string()
+    }
 }
 
 /// Resources with some fields.
@@ -67,7 +84,7 @@ const FIELDS: &[Row] = &[
     ("scalar removed here", "w: 1\nv: 1\n", "w: 2\nv: 1\n", "w: 1\n", None),
     ("scalar removed on both sides", "w: 1\nv: 1\n", "w: 1\n", "w: 1\n", None),
     ("scalar only here", "w: 1\n", "w: 2\n", "w: 1\nv: 1\n", None),
-    ("number becomes text", "v: 1\n", "v: \"1\"\n", "v: 1\n", Some("comments and quoting changed upstream")),
+    ("number becomes text", "v: 1\n", "v: \"1\"\n", "v: 1\n", Some("number that becomes a text upstream")),
     ("text becomes quoted", "v: a\n", "v: \"a\"\n", "v: a\n", None),
     ("multi-line text", "v: |\n  a\n  b\n", "v: |\n  a\n  c\n", "v: |\n  a\n  b\n", None),
     ("atomic list changed upstream", "v: [a]\n", "v: [a, b]\n", "v: [a]\n", None),
@@ -113,6 +130,10 @@ const FIELDS: &[Row] = &[
     ("mapping added upstream", "w: 1\n", "w: 1\nv: {z: 1, a: {y: 1, b: 2}}\n", "w: 1\n", None),
     ("empty mapping everywhere", "w: 1\nv: {}\n", "w: 2\nv: {}\n", "w: 1\nv: {}\n", None),
     ("nested mappings", "v: {a: {b: 1, c: 1}}\n", "v: {a: {b: 2, c: 1}}\n", "v: {a: {b: 1, c: 3}}\n", None),
+    ("key added upstream between others", "a: 1\nc: 1\n", "a: 1\nb: 1\nc: 1\n", "a: 1\nc: 1\n", None),
+    ("comment here, value changed upstream", "v: 1\n", "v: 2\n", "v: 1 # mine\n", None),
+    ("comment changed on both sides", "v: 1 # old\n", "v: 1 # theirs\n", "v: 1 # ours\n", None),
+    ("comment changed upstream", "v: 1 # old\n", "v: 1 # theirs\n", "v: 1 # old\n", None),
     ("scalar, mapping and list", "v: 1\n", "v: {a: 1}\n", "v: [1]\n", KINDS),
     ("scalar becomes a mapping upstream", "v: 1\n", "v: {a: 1}\n", "v: 1\n", KINDS),
 ];
@@ -504,6 +525,54 @@ fn packages(cases: &mut Vec<Case>) {
         ],
         Some("a package inside the package added on both sides"),
     );
+    let crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: things.example.com\nspec:\n  group: example.com\n  names: {kind: Thing, plural: things}\n  scope: Namespaced\n  versions:\n  - name: v1\n    served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        properties:\n          parts:\n            type: array\n            x-kubernetes-list-type: map\n            x-kubernetes-list-map-keys: [id]\n            items: {type: object, properties: {id: {type: string}, n: {type: integer}}}\n";
+    let [before, theirs, ours] = [
+        "parts:\n- {id: a, n: 1}\n",
+        "parts:\n- {id: a, n: 2}\n",
+        "parts:\n- {id: a, n: 1}\n- {id: own, n: 1}\n",
+    ]
+    .map(Heads::thing);
+    add(
+        "list of a custom resource",
+        [
+            &[("a.yaml", &before), ("crd.yaml", crd)],
+            &[("a.yaml", &theirs), ("crd.yaml", crd)],
+            &[("a.yaml", &ours), ("crd.yaml", crd)],
+        ],
+        Some("lists of custom resources"),
+    );
+    add(
+        "template that is no YAML",
+        [
+            &[("a.yaml", one), ("t.yaml", "{{ if .x }}\na: 1\n{{ end }}\n")],
+            &[("a.yaml", two), ("t.yaml", "{{ if .x }}\na: 1\n{{ end }}\n")],
+            &[("a.yaml", one), ("t.yaml", "{{ if .x }}\na: 1\n{{ end }}\n")],
+        ],
+        Some("YAML that cannot be read"),
+    );
+    add(
+        "resource added on both sides in different files",
+        [&[("c.yaml", own)], &[("c.yaml", own), ("a.yaml", one)], &[("c.yaml", own), ("b.yaml", two)]],
+        Some("resource added on both sides, in different files"),
+    );
+    add(
+        "file here where upstream has a folder",
+        [&[("c.yaml", own)], &[("c.yaml", own), ("d/x", "u\n")], &[("c.yaml", own), ("d", "l\n")]],
+        Some("file where the other side has a folder"),
+    );
+    let marked = one.replace("metadata:\n", "metadata: # kpt-merge: /a\n");
+    let sides: [&[(&str, &str)]; 3] = [&[("a.yaml", one)], &[("a.yaml", two)], &[("a.yaml", &marked)]];
+    cases.push(Case { strategy: "fast-forward", ..case("fast-forward over a mark", sides.map(files), None) });
+    let named = kptfile.replace("name: pkg", "name: mine");
+    let sides: [&[(&str, &str)]; 3] = [
+        &[("Kptfile", kptfile), ("a.yaml", one)],
+        &[("Kptfile", kptfile), ("a.yaml", two)],
+        &[("Kptfile", &named), ("a.yaml", one)],
+    ];
+    cases.push(Case {
+        strategy: "fast-forward",
+        ..case("fast-forward over another name", sides.map(files), None)
+    });
     let sides: [&[(&str, &str)]; 3] = [
         &[("a.yaml", one), ("gone", "g\n")],
         &[("a.yaml", two)],

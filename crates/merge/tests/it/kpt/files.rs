@@ -11,6 +11,13 @@ use lanai_types::Limits;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files(pub BTreeMap<String, String>);
 
+/// What kpt said, and the digest of what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    pub digest: String,
+    pub answer: Answer,
+}
+
 /// What kpt said: the files, or why it stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -30,26 +37,28 @@ impl Files {
     }
 }
 
-/// Reads `== case NAME`, `== file PATH`, `== stopped` and what stands below each.
-pub fn read(text: &str) -> BTreeMap<String, Answer> {
+/// Reads `== case NAME`, `== asked DIGEST`, `== file PATH`, `== stopped` and what stands below each.
+pub fn read(text: &str) -> BTreeMap<String, Kept> {
     let mut answers = BTreeMap::new();
     for case in text.split("== case ").skip(1) {
         let (name, rest) = case.split_once('\n').expect("a name");
+        let asked = rest.strip_prefix("== asked ").and_then(|rest| rest.split_once('\n'));
+        let (digest, rest) = asked.unwrap_or(("", rest));
         let answer = if let Some((_, why)) = rest.split_once("== stopped\n") {
             Answer::Stopped(why.trim_end().into())
         } else {
             let parts = rest.split("== file ").skip(1).map(|part| part.split_once('\n').expect("a path"));
             Answer::Files(Files(parts.map(|(path, text)| (path.into(), text.into())).collect()))
         };
-        answers.insert(name.into(), answer);
+        answers.insert(name.into(), Kept { digest: digest.into(), answer });
     }
     answers
 }
 
-pub fn write(answers: &[(&str, Answer)]) -> String {
+pub fn write(answers: &[(&str, Kept)]) -> String {
     let mut out = String::from("# What kpt answers. Made by scripts/oracle-merge.sh; do not edit.\n");
-    for (name, answer) in answers {
-        writeln!(out, "== case {name}").expect("a string");
+    for (name, Kept { digest, answer }) in answers {
+        writeln!(out, "== case {name}\n== asked {digest}").expect("a string");
         match answer {
             Answer::Stopped(why) => writeln!(out, "== stopped\n{why}").expect("a string"),
             Answer::Files(files) => {

@@ -47,8 +47,8 @@ const RESOURCE_FILES: [&str; 8] = [
     "values.yaml",
     "kustomization.yaml",
 ];
-const OTHER_FILES: [&str; 7] =
-    ["README.md", "run.sh", "logo.bin", "data.json", ".krmignore", "s/Kptfile", "s/t/Kptfile"];
+const OTHER_FILES: [&str; 9] =
+    ["README.md", "run.sh", "logo.bin", "data.json", ".krmignore", "s/Kptfile", "s/t/Kptfile", "d", "s/t"];
 
 const KINDS: [(&str, &str, &str); 5] = [
     ("v1", "ConfigMap", "data"),
@@ -126,7 +126,9 @@ fn add_file(choices: &mut Choices<'_>, model: &mut Model) {
     if choices.once_in(3) {
         let path = choices.of(&OTHER_FILES);
         let content = other(choices, path);
-        model.files.entry(path).or_insert(content);
+        if model.has_room(path) {
+            model.files.entry(path).or_insert(content);
+        }
         return;
     }
     let path = choices.of(&RESOURCE_FILES);
@@ -141,7 +143,9 @@ fn add_file(choices: &mut Choices<'_>, model: &mut Model) {
     if matches!(path, "values.yaml" | "kustomization.yaml") {
         resources.truncate(1);
     }
-    model.files.entry(path).or_insert(Content::Resources(resources));
+    if model.has_room(path) {
+        model.files.entry(path).or_insert(Content::Resources(resources));
+    }
 }
 
 fn other(choices: &mut Choices<'_>, path: &str) -> Content {
@@ -263,11 +267,15 @@ fn rearrange(choices: &mut Choices<'_>, model: &mut Model, path: &'static str) {
             resources.remove(at);
         }
         2 if !one => {
+            let to = choices.of(&RESOURCE_FILES[..5]);
+            if !model.has_room(to) {
+                return;
+            }
+            let Some(Content::Resources(resources)) = model.files.get_mut(path) else { return };
             let moved = resources.remove(at);
             if resources.is_empty() {
                 model.files.remove(path);
             }
-            let to = choices.of(&RESOURCE_FILES[..5]);
             let there = model.files.entry(to).or_insert_with(|| Content::Resources(Vec::new()));
             if let Content::Resources(resources) = there
                 && resources.iter().all(|other| other.id() != moved.id())
@@ -309,9 +317,10 @@ fn edit_resource(choices: &mut Choices<'_>, resource: &mut Resource, edits: Edit
         }
         5 if !resource.items.is_empty() => {
             let at = choices.below(resource.items.len());
-            // A list without items is not written, so that the last one takes more than itself along.
-            let more = edits == Edits::Any || resource.items.iter().any(|item| !wanted(item[0]));
-            if wanted(resource.items[at][0]) && more {
+            // A list without items is not written: what both sides remove together must not be all of it.
+            let stays = |item: &[usize; 3]| item[0] < 2;
+            let more = !stays(&resource.items[at]) && resource.items.iter().any(stays);
+            if edits == Edits::Any || wanted(resource.items[at][0]) && more {
                 resource.items.remove(at);
             }
         }
@@ -394,6 +403,13 @@ impl Model {
             (*path, file)
         });
         Package::from_entries(files, Limits::default()).expect("a small package")
+    }
+
+    /// Whether a file can be there: no folder is, and no file is on the way.
+    fn has_room(&self, path: &str) -> bool {
+        let inside =
+            |outer: &str, inner: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'));
+        self.files.keys().all(|other| !inside(path, other) && !inside(other, path))
     }
 
     /// Whether no file has two resources that a merge takes for one.
