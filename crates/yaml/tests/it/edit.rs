@@ -491,3 +491,18 @@ fn a_copy_made_among_edits_is_proved_on_its_own() {
     let refused = copy.expect("nothing was done").root_mut().reorder(&[1, 0]);
     assert!(matches!(refused, Err(Error::Unwritable(_))), "{refused:?}");
 }
+
+#[test]
+fn a_comment_that_was_removed_first_does_not_come_back() {
+    for text in ["a:\n# h\n- x\n- y\n", "a:\n  # h\n  - x\n  - y\n"] {
+        let mut document = Document::parse(text).expect("the text is YAML");
+        let mut list = document.root_mut().get_mut("a").expect("it is there");
+        list.reborrow()
+            .at_mut(0)
+            .and_then(|mut item| item.set_comment(CommentPlace::Head, ""))
+            .expect("it is removed");
+        assert_eq!((list.remove_item(0), list.remove_item(0)), (Ok(true), Ok(true)));
+        list.push("z").expect("an item can be added");
+        assert_eq!(document.to_string().replace("  ", ""), "a:\n- z\n", "{text}");
+    }
+}
