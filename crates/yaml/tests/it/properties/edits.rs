@@ -425,7 +425,9 @@ impl Edit {
     }
 
     fn try_on_model(&self, node: &mut Node, root: &Node) -> Option<()> {
-        if self.needs().is_some() || matches!(self, Edit::Reorder(_)) {
+        // An order that changes nothing does not expand an alias.
+        let turns = matches!(self, Edit::Reorder(order) if !order.is_sorted());
+        if self.needs().is_some() || turns {
             if matches!(node.value, Value::Alias(_)) {
                 node.value = node.expanded(root).value;
             }
@@ -440,7 +442,13 @@ impl Edit {
             }
         }
         let position = |node: &Node, key: &str| node.position(key, root);
+        let len = match node.expanded(root).value {
+            Value::Mapping(pairs) => Some(pairs.len()),
+            Value::Sequence(items) => Some(items.len()),
+            Value::Scalar { .. } | Value::Alias(_) => None,
+        };
         match (self, &mut node.value) {
+            (Edit::Reorder(order), Value::Alias(_)) if Some(order.len()) == len => {}
             (Edit::Set(new), value) => *value = new.model.value.clone(),
             (Edit::Insert(key, new), Value::Mapping(_)) => {
                 let at = position(node, key);
