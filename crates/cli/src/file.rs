@@ -88,6 +88,24 @@ pub(crate) fn replace(path: &Path, before: &str, text: &str, io: &Io<'_>) -> Res
     swap(&target, &metadata, text).map_err(|error| cannot(&cause(&error)))
 }
 
+/// Makes a file: whoever looks sees none or all of it, also when the process is killed.
+///
+/// # Errors
+/// When something has that name already; it stays as it is. What the system refuses.
+pub(crate) fn create(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".lanai-");
+    // As for any new file; what the user masks is taken off.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut fresh = builder.tempfile_in(folder)?;
+    fresh.write_all(text.as_bytes())?;
+    fresh.as_file().sync_all()?;
+    fresh.persist_noclobber(path).map_err(|error| error.error)?;
+    sync_folder(folder)
+}
+
 fn swap(target: &Path, metadata: &Metadata, text: &str) -> io::Result<()> {
     let folder = target.parent().unwrap_or(Path::new("."));
     let mut fresh = tempfile::Builder::new().prefix(".lanai-").tempfile_in(folder)?;

@@ -71,7 +71,12 @@ impl From<Exit> for ExitCode {
 impl Io<'_> {
     /// Writes a result, at once.
     pub(crate) fn print(&mut self, text: &str) -> Result<(), Failure> {
-        let written = self.stdout.write_all(text.as_bytes()).and_then(|()| self.stdout.flush());
+        self.print_bytes(text.as_bytes())
+    }
+
+    /// Writes a result that need not be text, at once.
+    pub(crate) fn print_bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let written = self.stdout.write_all(bytes).and_then(|()| self.stdout.flush());
         written.map_err(|error| match error.kind() {
             ErrorKind::BrokenPipe => Failure::NobodyReads,
             _ => Failure::new(format!("cannot write to standard output: {error}")),

@@ -22,15 +22,17 @@ mod pkg;
 mod yaml;
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::Parser;
+use lanai_krm::ignore::Dialect;
 
 use args::{Arguments, Command};
 use failure::Failure;
 
 pub use io::{Audience, Colour, Exit, Io};
 
-/// Runs one command; the first argument is the program's name.
+/// Runs one command; the first argument is the program's name. Called `kpt`, it reads `.krmignore` as kpt does.
 ///
 /// Results go to `io.stdout`, errors and notes to `io.stderr`. When nobody reads `io.stdout` any more (a broken pipe), the
 /// command stops and that is no error.
@@ -38,9 +40,11 @@ pub use io::{Audience, Colour, Exit, Io};
 /// Files are changed only by commands that say so, each as a whole: a file holds what it held before or all that it should
 /// hold, never a part.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let dialect = dialect(arguments.first());
     let done = match Arguments::try_parse_from(arguments) {
         Ok(Arguments { command: Command::Yaml(command) }) => yaml::run(&command, io),
-        Ok(Arguments { command: Command::Pkg(command) }) => pkg::run(&command, io),
+        Ok(Arguments { command: Command::Pkg(command) }) => pkg::run(&command, dialect, io),
         Err(error) if error.use_stderr() => {
             io.tell(&error.render().to_string());
             return Exit::Usage;
@@ -55,4 +59,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Ex
             Exit::Failure
         }
     }
+}
+
+/// How `.krmignore` is read by a program of that name.
+fn dialect(program: Option<&OsString>) -> Dialect {
+    let name = program.and_then(|program| Path::new(program).file_name());
+    if name.is_some_and(|name| name == "kpt") { Dialect::Kpt } else { Dialect::Gitignore }
 }

@@ -12,6 +12,8 @@
 //! | `nested` | packages inside the package that have an upstream of their own |
 //! | `conflicts`, `resolutions` | what both sides changed, shown and decided |
 //! | `dirty` | files whose content is recorded nowhere |
+//! | `ignored` | where kpt reads a `.krmignore` otherwise |
+//! | `watch` | how far it is, on terminals |
 
 mod address;
 mod args;
@@ -20,6 +22,7 @@ mod conflicts;
 mod diff;
 mod dirty;
 mod get;
+mod ignored;
 mod init;
 mod kptfile;
 mod local;
@@ -29,20 +32,23 @@ mod resolutions;
 mod tree;
 mod update;
 mod upstream;
+mod watch;
+
+use lanai_krm::ignore::Dialect;
 
 use crate::failure::Failure;
 use crate::io::{Exit, Io};
 
 pub(crate) use args::Pkg;
 
-/// Runs one of the commands.
-pub(crate) fn run(command: &Pkg, io: &mut Io<'_>) -> Result<Exit, Failure> {
+/// Runs one of the commands. The dialect is that of `.krmignore`.
+pub(crate) fn run(command: &Pkg, dialect: Dialect, io: &mut Io<'_>) -> Result<Exit, Failure> {
     match command {
-        Pkg::Get(get) => get::run(get, io),
+        Pkg::Get(get) => get::run(get, dialect, io),
         Pkg::Init(init) => init::run(init, io),
-        Pkg::Tree(tree) => tree::run(tree, io),
+        Pkg::Tree(tree) => tree::run(tree, dialect, io),
         Pkg::Cat(cat) => cat::run(cat, io),
-        Pkg::Diff(diff) => diff::run(diff, io),
-        Pkg::Update(update) => update::run(update, io),
+        Pkg::Diff(diff) => diff::run(diff, dialect, io),
+        Pkg::Update(update) => update::run(update, dialect, io),
     }
 }

@@ -29,6 +29,18 @@ pub struct Applied {
     pub removed: usize,
     /// Files that were left as somebody else made them meanwhile.
     pub kept: Vec<Kept>,
+    /// Files that looked as a power cut leaves them, and were written anew.
+    pub replaced: Vec<Replaced>,
+}
+
+/// A file that held the beginning of what it was to hold, and zeros: a power cut does that, and so can somebody who cuts a
+/// file short. It was written anew, and what was there is elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replaced {
+    /// The file.
+    pub path: SafePath,
+    /// Where the content is that was there.
+    pub copy: PathBuf,
 }
 
 /// A file that somebody changed while it was to be replaced: it stays, and what it was to become is elsewhere.
@@ -219,6 +231,8 @@ enum State {
     Old(Option<fs::Metadata>),
     /// What is to be there.
     New,
+    /// The beginning of what is to be there, and zeros.
+    Torn { found: File, metadata: Option<fs::Metadata> },
     /// What somebody else put there.
     Foreign,
 }
@@ -246,7 +260,9 @@ impl Run<'_> {
                     self.steps.reached(Step::FileRemoved);
                     applied.removed += 1;
                 }
-                State::Foreign => applied.kept.push(Kept { path: entry.path.clone(), copy: None }),
+                State::Torn { .. } | State::Foreign => {
+                    applied.kept.push(Kept { path: entry.path.clone(), copy: None });
+                }
             }
         }
         self.remove_empty_folders();
@@ -258,6 +274,12 @@ impl Run<'_> {
                 State::Old(old) => {
                     self.write(entry, &place, &temporary, old.as_ref())?;
                     applied.written += 1;
+                }
+                State::Torn { found, metadata } => {
+                    let copy = self.copies.save_for_good(&entry.path, &found)?;
+                    self.write(entry, &place, &temporary, metadata.as_ref())?;
+                    applied.written += 1;
+                    applied.replaced.push(Replaced { path: entry.path.clone(), copy });
                 }
                 State::Foreign => {
                     remove_if_there(&temporary)?;
@@ -285,11 +307,14 @@ impl Run<'_> {
             Some(package) => now.as_ref() == package.get(path),
             None => now.as_ref().map(Stamp::of).transpose()? == before,
         };
-        let torn = now.as_ref().zip(after).is_some_and(|(now, after)| is_torn(now, after));
-        if is_old || torn {
-            return Ok(State::Old(fs::symlink_metadata(&place).ok()));
+        let metadata = fs::symlink_metadata(&place).ok();
+        if is_old {
+            return Ok(State::Old(metadata));
         }
-        Ok(State::Foreign)
+        match now.zip(after) {
+            Some((found, after)) if is_torn(&found, after) => Ok(State::Torn { found, metadata }),
+            Some(_) | None => Ok(State::Foreign),
+        }
     }
 
     fn write(

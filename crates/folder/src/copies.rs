@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use lanai_krm::Package;
@@ -64,6 +65,13 @@ impl Copies {
         Ok(target)
     }
 
+    /// Saves one file, makes it last, and says where it is.
+    pub(crate) fn save_for_good(&mut self, path: &SafePath, file: &File) -> Result<PathBuf, Error> {
+        let copy = self.save_file(path, file)?;
+        sync(&self.made()?, std::slice::from_ref(&copy))?;
+        Ok(copy)
+    }
+
     fn made(&mut self) -> Result<PathBuf, Error> {
         if let Some(folder) = &self.folder {
             return Ok(folder.clone());
@@ -71,7 +79,8 @@ impl Copies {
         fs::create_dir_all(&self.place).map_err(Error::io("create", &self.place))?;
         for number in 1..=MAX_FOLDERS {
             let folder = self.place.join(format!("{}-{number}", self.name));
-            match fs::create_dir(&folder) {
+            // Nobody else is to read there what he could not read in the package.
+            match fs::DirBuilder::new().mode(0o700).create(&folder) {
                 Ok(()) => {
                     self.folder = Some(folder.clone());
                     return Ok(folder);

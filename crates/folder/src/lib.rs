@@ -26,7 +26,7 @@ mod read;
 mod steps;
 mod sync;
 
-pub use apply::{Applied, Kept, Recovery, apply, recover};
+pub use apply::{Applied, Kept, Recovery, Replaced, apply, recover};
 pub use copies::Copies;
 pub use create::create;
 pub use error::Error;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use lanai_merge::{Policy, Strategy};
+use lanai_merge::Strategy;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Pkg {
@@ -170,16 +170,6 @@ impl From<StrategyName> for Strategy {
             StrategyName::FastForward => Self::FastForward,
             StrategyName::ForceDeleteReplace => Self::ForceDeleteReplace,
             StrategyName::CopyMerge => Self::CopyMerge,
-        }
-    }
-}
-
-impl From<PolicyName> for Policy {
-    fn from(name: PolicyName) -> Self {
-        match name {
-            PolicyName::Upstream => Self::UpstreamWins,
-            PolicyName::Local => Self::LocalWins,
-            PolicyName::Fail => Self::Fail,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `lanai pkg cat`: prints the files of a package.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use lanai_krm::Package;
@@ -20,21 +21,26 @@ pub(super) fn run(cat: &Cat, io: &mut Io<'_>) -> Result<Exit, Failure> {
         let content = std::fs::read(&place);
         let content = content
             .map_err(|error| Failure::new(format!("cannot read {}: {}", Quoted(&shown), cause(&error))))?;
-        let text = shown_text(&place, &File::regular(content), cat)?;
-        io.print(&text)?;
+        io.print_bytes(&printed(&place, &File::regular(content), cat)?)?;
         return Ok(Exit::Success);
     }
     let local = Local::open(&cat.path, Purpose::Look, io)?;
-    let mut texts = Vec::new();
+    let mut all = Vec::new();
+    let mut is_first = true;
     for (path, file) in order(&local.package) {
-        if file.mode() != Mode::Symlink {
-            texts.push(shown_text(&local.root.join(path.as_str()), file, cat)?);
+        if file.mode() == Mode::Symlink {
+            continue;
+        }
+        let shown = printed(&local.root.join(path.as_str()), file, cat)?;
+        if !std::mem::take(&mut is_first) {
+            all.extend_from_slice(b"---\n");
+        }
+        all.extend_from_slice(&shown);
+        if !shown.is_empty() && !shown.ends_with(b"\n") {
+            all.push(b'\n');
         }
     }
-    let ended = texts
-        .into_iter()
-        .map(|text| if text.is_empty() || text.ends_with('\n') { text } else { text + "\n" });
-    io.print(&ended.collect::<Vec<_>>().join("---\n"))?;
+    io.print_bytes(&all)?;
     Ok(Exit::Success)
 }
 
@@ -48,15 +54,17 @@ fn order(package: &Package) -> Vec<(&SafePath, &File)> {
 }
 
 /// What is printed of a file: resources in the reference format, all else as it is.
-fn shown_text(path: &Path, file: &File, cat: &Cat) -> Result<String, Failure> {
+fn printed<'a>(path: &Path, file: &'a File, cat: &Cat) -> Result<Cow<'a, [u8]>, Failure> {
     let name = local::base(path);
-    let text = file.text().map_or_else(|| String::from_utf8_lossy(file.content()).into_owned(), String::from);
-    if cat.raw || !is_resource_name(&name) || path.extension().is_some_and(|extension| extension == "json") {
-        return Ok(text);
+    let as_it_is = Cow::Borrowed(file.content());
+    let Some(text) = file.text().filter(|_| !cat.raw) else { return Ok(as_it_is) };
+    if !is_resource_name(&name) || path.extension().is_some_and(|extension| extension == "json") {
+        return Ok(as_it_is);
     }
-    let stream = Stream::parse(text.as_str()).map_err(|error| {
+    let stream = Stream::parse(text).map_err(|error| {
         Failure::new(format!("{}: {error:#}", path.display())).hint("--raw prints files as they are")
     })?;
     let is_krm = |document: &lanai_yaml::Document| document.root().get("kind").is_some();
-    if stream.documents().iter().any(is_krm) { Ok(lanai_yaml::format_stream(&stream)) } else { Ok(text) }
+    let is_shaped = stream.documents().iter().any(is_krm);
+    Ok(if is_shaped { Cow::Owned(lanai_yaml::format_stream(&stream).into_bytes()) } else { as_it_is })
 }

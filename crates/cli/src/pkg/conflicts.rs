@@ -184,6 +184,17 @@ fn row(entry: &Entry) -> [String; 9] {
     ]
 }
 
+/// A conflict in words.
+pub(super) fn sentence(entry: &Entry) -> String {
+    let value = |value: &Option<String>| value.as_deref().map_or_else(|| "nothing".to_owned(), short);
+    let (upstream, local) = (value(&entry.upstream), value(&entry.local));
+    let field = if entry.field.is_empty() { String::new() } else { format!(" in {}", entry.field) };
+    format!(
+        "{}: {}{field}: upstream has {upstream}, here is {local}; {} is taken",
+        entry.file, entry.kind, entry.chosen
+    )
+}
+
 /// The beginning of a value, on one line.
 fn short(value: &str) -> String {
     let line = value.split_whitespace().collect::<Vec<_>>().join(" ");

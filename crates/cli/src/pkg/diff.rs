@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lanai_krm::Package;
+use lanai_krm::ignore::Dialect;
 use lanai_krm::package::{File, Folder, Mode};
 use lanai_process::{Command, Error, Limits, Status};
 use lanai_repository::{Revision, Want};
@@ -29,7 +30,7 @@ struct Version {
     package: Package,
 }
 
-pub(super) fn run(diff: &Diff, io: &mut Io<'_>) -> Result<Exit, Failure> {
+pub(super) fn run(diff: &Diff, dialect: Dialect, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let target = Target::parse(&diff.target)?;
     let local = Local::open(Path::new(&target.path), Purpose::Look, io)?;
     let shown = local.root.display().to_string();
@@ -68,7 +69,7 @@ pub(super) fn run(diff: &Diff, io: &mut Io<'_>) -> Result<Exit, Failure> {
         };
         let mut package =
             repositories.read(&remote, &[want], io)?.pop().unwrap_or(Package::new(*local.package.limits()));
-        marks::mark(&mut package);
+        marks::mark(&mut package, dialect);
         Ok(Version { name, package })
     };
     let ours = || Version { name: local.name(), package: local.package.clone() };

@@ -1,10 +1,15 @@
 //! Files whose content is recorded nowhere.
+//!
+//! Git is asked for the ids of what is committed, and not whether it sees a change: it can be told to look away
+//! (`--skip-worktree`, `--assume-unchanged`), and it trusts times. A file counts as recorded when that is proved.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use lanai_krm::Package;
-use lanai_krm::package::Diff;
-use lanai_process::{Command, Error, Limits};
+use lanai_krm::digest::blob_id;
+use lanai_krm::package::{Diff, File, Mode};
+use lanai_process::{Command, Error, Finished, Limits};
 use lanai_types::SafePath;
 use lanai_types::quote::Quoted;
 
@@ -12,14 +17,8 @@ use super::local;
 use crate::failure::Failure;
 use crate::io::Io;
 
-/// Who keeps what files held.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Record {
-    /// Git; but not of these files, which have changes that are not committed.
-    Git(Vec<SafePath>),
-    /// Nobody: the package is in no work tree of Git.
-    Nobody,
-}
+/// How many files one run of git is asked about.
+const AT_ONCE: usize = 200;
 
 /// How to go about files whose content is recorded nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,29 +55,21 @@ pub(super) fn guard(
         return Ok(());
     }
     let hint = "--force does it after saving copies of these files elsewhere";
-    match record(root, io)? {
-        Record::Nobody => Err(Failure::new(format!(
+    let git = Git { root, io };
+    let Some(committed) = git.committed()? else {
+        return Err(Failure::new(format!(
             "package {} is not in git, and {} would change",
             Quoted(&root.display().to_string()),
             list(&at_risk)
         ))
-        .hint(format!("put it under git, so that you can go back; {hint}"))),
-        Record::Git(dirty) => {
-            let dirty: Vec<&SafePath> = at_risk.into_iter().filter(|path| covers(&dirty, path)).collect();
-            if dirty.is_empty() {
-                return Ok(());
-            }
-            Err(Failure::new(format!(
-                "changes in {} are not committed and would be changed further",
-                list(&dirty)
-            ))
-            .hint(format!("commit them first; {hint}")))
-        }
+        .hint(format!("put it under git, so that you can go back; {hint}")));
+    };
+    let dirty = git.unrecorded(before, at_risk, &committed)?;
+    if dirty.is_empty() {
+        return Ok(());
     }
-}
-
-fn covers(dirty: &[SafePath], path: &SafePath) -> bool {
-    dirty.iter().any(|dirty| path.starts_with(dirty))
+    Err(Failure::new(format!("changes in {} are not committed and would be changed further", list(&dirty)))
+        .hint(format!("commit them first; {hint}")))
 }
 
 /// A few names, and how many more there are.
@@ -90,39 +81,109 @@ fn list(paths: &[&SafePath]) -> String {
     if more == 0 { names } else { format!("{names} and {more} more") }
 }
 
-/// Asks git what it does not have.
-fn record(root: &Path, io: &Io<'_>) -> Result<Record, Failure> {
-    let git = |arguments: &[&str]| {
-        let command = Command::new("git").folder(root).variables(&io.environment);
-        let command = arguments.iter().fold(command, |command, argument| command.argument(*argument));
-        command.run(&[], &Limits::default(), |_| ())
-    };
-    let failed = |why: String| {
-        let root = root.display().to_string();
-        Failure::new(format!("cannot ask git about {}: {why}", Quoted(&root)))
-            .hint("--force does it without asking, after saving copies elsewhere")
-    };
-    let prefix = match git(&["rev-parse", "--show-prefix"]) {
-        Ok(told) if told.status.is_success() => told.output,
-        Ok(_) | Err(Error::NotFound { .. }) => return Ok(Record::Nobody),
-        Err(error) => return Err(failed(error.to_string())),
-    };
-    let prefix = String::from_utf8_lossy(&prefix).trim_end_matches('\n').to_owned();
-    let options =
-        ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignored=matching", "--no-renames"];
-    let told = git(&[&options[..], &["--", "."]].concat()).map_err(|error| failed(error.to_string()))?;
-    if !told.status.is_success() {
-        return Err(failed(told.messages.trim().to_owned()));
-    }
-    Ok(Record::Git(entries(&told.output, &prefix)))
+/// What the last commit has of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Committed {
+    /// As git writes it: `100644`, `100755`, `120000`.
+    mode: String,
+    id: String,
 }
 
-/// The paths of `git status -z`, seen from the package; `XY path`, each with a NUL behind it.
-fn entries(output: &[u8], prefix: &str) -> Vec<SafePath> {
-    let records = output.split(|byte| *byte == 0).filter_map(|record| record.get(3..));
-    let paths = records.filter_map(|path| std::str::from_utf8(path).ok());
-    let inside = paths.filter_map(|path| path.strip_prefix(prefix));
-    inside.filter_map(|path| path.trim_end_matches('/').parse().ok()).collect()
+/// Git, asked about the folder of a package.
+struct Git<'a, 'b> {
+    root: &'a Path,
+    io: &'a Io<'b>,
+}
+
+impl Git<'_, '_> {
+    /// What the last commit has below the folder, by path from there; `None` when that is in no work tree of git.
+    fn committed(&self) -> Result<Option<HashMap<SafePath, Committed>>, Failure> {
+        match self.run(&["rev-parse", "--is-inside-work-tree"]) {
+            Ok(told) if told.status.is_success() && told.output.trim_ascii() == b"true" => {}
+            Ok(_) | Err(Error::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(self.failed(&error.to_string())),
+        }
+        let head = self.run(&["rev-parse", "--quiet", "--verify", "HEAD^{commit}"]);
+        if !head.map_err(|error| self.failed(&error.to_string()))?.status.is_success() {
+            // Nothing was ever committed.
+            return Ok(Some(HashMap::new()));
+        }
+        Ok(Some(entries(&self.output(&["ls-tree", "-r", "-z", "HEAD"])?)))
+    }
+
+    /// The files among `paths` whose content the commit does not have.
+    fn unrecorded<'p>(
+        &self,
+        before: &Package,
+        paths: Vec<&'p SafePath>,
+        committed: &HashMap<SafePath, Committed>,
+    ) -> Result<Vec<&'p SafePath>, Failure> {
+        let mut unclear = Vec::new();
+        let mut dirty = Vec::new();
+        for path in paths {
+            let Some(file) = before.get(path) else { continue };
+            match committed.get(path) {
+                Some(known) if self.has_mode(file, known)? => match blob_id(file.content()) {
+                    Ok(id) if id.to_string() == known.id => {}
+                    Ok(_) | Err(_) if file.mode() == Mode::Symlink => dirty.push(path),
+                    Ok(_) | Err(_) => unclear.push((path, known)),
+                },
+                Some(_) | None => dirty.push(path),
+            }
+        }
+        // What is committed may have other bytes than the file: line ends, files that are kept elsewhere, other digests.
+        for some in unclear.chunks(AT_ONCE) {
+            let names: Vec<&str> = some.iter().map(|(path, _)| path.as_str()).collect();
+            let ids = self.output(&[&["hash-object", "--"], names.as_slice()].concat())?;
+            let mut ids = ids.split(|byte| *byte == b'\n');
+            let changed = some.iter().filter(|(_, known)| ids.next() != Some(known.id.as_bytes()));
+            dirty.extend(changed.map(|(path, _)| *path));
+        }
+        dirty.sort();
+        Ok(dirty)
+    }
+
+    /// Whether a file is what the commit says: a link, a program, or neither.
+    fn has_mode(&self, file: &File, known: &Committed) -> Result<bool, Failure> {
+        if file.mode().git() == known.mode {
+            return Ok(true);
+        }
+        if file.mode() == Mode::Symlink || known.mode == Mode::Symlink.git() {
+            return Ok(false);
+        }
+        // Where disks do not know which files are programs, git does not look.
+        let told = self.run(&["config", "--type=bool", "--get", "core.fileMode"]);
+        Ok(told.map_err(|error| self.failed(&error.to_string()))?.output.trim_ascii() == b"false")
+    }
+
+    fn output(&self, arguments: &[&str]) -> Result<Vec<u8>, Failure> {
+        let told = self.run(arguments).map_err(|error| self.failed(&error.to_string()))?;
+        if told.status.is_success() { Ok(told.output) } else { Err(self.failed(told.messages.trim())) }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Result<Finished, Error> {
+        let command = Command::new("git").folder(self.root).variables(&self.io.environment);
+        let command = arguments.iter().fold(command, |command, argument| command.argument(*argument));
+        command.run(&[], &Limits::default(), |_| ())
+    }
+
+    fn failed(&self, why: &str) -> Failure {
+        let root = self.root.display().to_string();
+        Failure::new(format!("cannot ask git about {}: {why}", Quoted(&root)))
+            .hint("--force does it without asking, after saving copies elsewhere")
+    }
+}
+
+/// The files of `git ls-tree -z`: `MODE TYPE ID`, a tab and the path, each with a NUL behind it. Paths that no package
+/// can have are left out: no file of a package is recorded by them.
+fn entries(output: &[u8]) -> HashMap<SafePath, Committed> {
+    let one = |record: &[u8]| {
+        let (facts, path) = std::str::from_utf8(record).ok()?.split_once('\t')?;
+        let mut facts = facts.split(' ');
+        let (mode, _, id) = (facts.next()?, facts.next()?, facts.next()?);
+        Some((path.parse().ok()?, Committed { mode: mode.into(), id: id.into() }))
+    };
+    output.split(|byte| *byte == 0).filter_map(one).collect()
 }
 
 #[cfg(test)]
@@ -130,16 +191,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn status_is_read() {
-        let output = b" M a/b/Kptfile\0?? a/b/new file\0!! a/b/out/\0 M a/other\0";
-        let paths: Vec<SafePath> = ["Kptfile", "new file", "out"].map(|path| path.parse().unwrap()).into();
-        assert_eq!(entries(output, "a/b/"), paths);
-    }
-
-    #[test]
-    fn a_folder_stands_for_what_is_in_it() {
-        let safe = |path: &str| path.parse::<SafePath>().unwrap();
-        assert!(covers(&[safe("out")], &safe("out/a")));
-        assert!(!covers(&[safe("out")], &safe("outer")));
+    fn trees_are_read() {
+        let output =
+            b"100644 blob 1234\tKptfile\x00120000 blob ab\ta/new file\x00100644 blob 1\tno\xfftext\0";
+        let entries = entries(output);
+        let known = |mode: &str, id: &str| Committed { mode: mode.into(), id: id.into() };
+        let expected = [("Kptfile", known("100644", "1234")), ("a/new file", known("120000", "ab"))];
+        assert_eq!(entries, expected.map(|(path, known)| (path.parse().unwrap(), known)).into());
     }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use lanai_krm::ignore::Dialect;
 use lanai_krm::kptfile::UpdateStrategy;
 use lanai_krm::package::{File, Folder};
 use lanai_krm::{Kptfile, Package};
@@ -15,11 +16,11 @@ use super::address::{self, Address, Version};
 use super::args::Get;
 use super::kptfile::{self, Source};
 use super::upstream::{Repositories, is_relative};
-use super::{init, local, marks, nested};
+use super::{ignored, init, local, marks, nested};
 use crate::failure::Failure;
 use crate::io::{Exit, Io};
 
-pub(super) fn run(get: &Get, io: &mut Io<'_>) -> Result<Exit, Failure> {
+pub(super) fn run(get: &Get, dialect: Dialect, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let folder = io.folder.clone();
     let mut address = Address::parse(&get.address, |path| is_repository(&folder.join(path)))?;
     if is_relative(&address.repo) {
@@ -34,7 +35,7 @@ pub(super) fn run(get: &Get, io: &mut Io<'_>) -> Result<Exit, Failure> {
 
     let source = Source { repo: address.repo.clone(), folder: address.folder.clone(), reference };
     let (mut package, found, commit) = nested::fetch(&source, &mut repositories, io)?;
-    let fetched = kptfile::read(&package, &Folder::Root, Path::new(&source.repo))?;
+    let fetched = kptfile::read_fetched(&package, &source)?;
     let mut kptfile = fetched.unwrap_or_else(|| Kptfile::new(&name));
     kptfile.set_name(&name).map_err(|error| kptfile::uneditable(&kptfile, &error))?;
     kptfile::set_origin(&mut kptfile, &source, &found, commit)?;
@@ -47,7 +48,8 @@ pub(super) fn run(get: &Get, io: &mut Io<'_>) -> Result<Exit, Failure> {
     edited.map_err(|error| kptfile::uneditable(&kptfile, &error))?;
     kptfile::write(&mut package, &Folder::Root, &kptfile)?;
     let inside = nested::fetch_all(&mut package, &destination, &mut repositories, io)?;
-    marks::mark(&mut package);
+    ignored::warn(&package, dialect, io);
+    marks::mark(&mut package, dialect);
     if get.for_deployment {
         set_context(&mut package, &name)?;
     }

@@ -1,7 +1,6 @@
 //! `lanai pkg init`: makes a folder a package.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::fs;
 use std::path::Path;
 
 use lanai_krm::Kptfile;
@@ -35,13 +34,15 @@ pub(super) fn run(init: &Init, io: &mut Io<'_>) -> Result<Exit, Failure> {
     for (file, text) in files {
         let path = root.join(file);
         // What is there stays.
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(mut new) => {
-                io.tell(&format!("writing {}", init.folder.join(file).display()));
-                new.write_all(text.as_bytes()).map_err(|error| cannot("write", &path, &error))?;
+        if fs::symlink_metadata(&path).is_ok() {
+            continue;
+        }
+        io.tell(&format!("writing {}", init.folder.join(file).display()));
+        match crate::file::create(&path, &text) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(cannot("write", &path, &error));
             }
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(cannot("write", &path, &error)),
+            Ok(()) | Err(_) => {}
         }
     }
     Ok(Exit::Success)

@@ -48,6 +48,26 @@ pub(super) fn read(package: &Package, folder: &Folder, root: &Path) -> Result<Op
     Kptfile::parse(text).map(Some).map_err(|error| refused(error.to_string()))
 }
 
+/// Reads the Kptfile of a package that was fetched; `None` when there is none.
+///
+/// # Errors
+/// When it cannot be read; the repository and the version are named.
+pub(super) fn read_fetched(package: &Package, source: &Source) -> Result<Option<Kptfile>, Failure> {
+    let path = path(&Folder::Root)?;
+    let Some(file) = package.get(&path) else { return Ok(None) };
+    let refused = |why: String| {
+        let shown = match &source.folder {
+            Folder::Root => path.to_string(),
+            Folder::At(folder) => format!("{folder}/{path}"),
+        };
+        let Source { repo, reference, .. } = source;
+        let version = if reference.is_empty() { String::new() } else { format!(" at {}", Quoted(reference)) };
+        Failure::new(format!("file {} of repository {}{version}: {why}", Quoted(&shown), Quoted(repo)))
+    };
+    let text = file.text().ok_or_else(|| refused("it is no text".into()))?;
+    Kptfile::parse(text).map(Some).map_err(|error| refused(error.to_string()))
+}
+
 /// Puts a Kptfile into a folder of a package, with the mode that it had.
 ///
 /// # Errors
@@ -56,7 +76,10 @@ pub(super) fn write(package: &mut Package, folder: &Folder, kptfile: &Kptfile) -
     let path = path(folder)?;
     let mode = package.get(&path).map_or(lanai_krm::package::Mode::Regular, File::mode);
     let file = File::new(kptfile.to_string().into_bytes(), mode);
-    package.insert(path, file).map(|_| ()).map_err(|error| Failure::new(error.to_string()))
+    package
+        .insert(path, file)
+        .map(|_| ())
+        .map_err(|error| Failure::new(format!("the Kptfile of package {}: {error}", Quoted(kptfile.name()))))
 }
 
 /// Where the package comes from; `None` when it has no upstream.

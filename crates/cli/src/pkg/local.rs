@@ -45,21 +45,22 @@ impl Local {
             }
             Err(error) => return Err(cannot(&cause(&error))),
         };
-        recover(&root, io)?;
-        let lock = match purpose {
-            Purpose::Look => None,
-            Purpose::Change(who) => Some(lock(&root, who)?),
-        };
+        recover(&root, purpose, io)?;
         let mut contents = lanai_folder::read(&root, Limits::default()).map_err(failure)?;
         let inner = contents.odd.iter().filter(|odd| odd.kind == OddKind::Unfinished);
         let inner: Vec<PathBuf> = inner.filter_map(|odd| odd.path.parent().map(Path::to_path_buf)).collect();
         let inner: Vec<&PathBuf> = inner.iter().filter(|folder| **folder != root).collect();
         if !inner.is_empty() {
             for folder in inner {
-                recover(folder, io)?;
+                recover(folder, purpose, io)?;
             }
             contents = lanai_folder::read(&root, Limits::default()).map_err(failure)?;
         }
+        // Behind the recoveries, which lock what they finish. What somebody changes meanwhile is noticed by the writing.
+        let lock = match purpose {
+            Purpose::Look => None,
+            Purpose::Change(who) => Some(lock(&root, who)?),
+        };
         Ok(Self { root, package: contents.package, lock })
     }
 
@@ -98,13 +99,22 @@ fn lock(root: &Path, who: &str) -> Result<Lock, Failure> {
 }
 
 /// Finishes what a killed command left behind, and says so.
-fn recover(root: &Path, io: &mut Io<'_>) -> Result<(), Failure> {
+fn recover(root: &Path, purpose: Purpose, io: &mut Io<'_>) -> Result<(), Failure> {
     let mut copies = copies(root, io);
     match lanai_folder::recover(root, &mut copies, &mut ()).map_err(failure)? {
         Recovery::Nothing => {}
         Recovery::Foreign(journal) => {
             let journal = journal.display().to_string();
-            io.tell(&format!("note: {} was made for another folder and is ignored", Quoted(&journal)));
+            let why =
+                format!("{} was made for another folder: the package may be half changed", Quoted(&journal));
+            if matches!(purpose, Purpose::Change(_)) {
+                let hint = format!(
+                    "restore its files, then remove the folder of the journal ({})",
+                    lanai_folder::STATE_FOLDER
+                );
+                return Err(Failure::new(why).hint(hint));
+            }
+            io.tell(&format!("note: {why}"));
         }
         Recovery::Undone => {
             io.tell("note: a command was interrupted here before it changed anything; its plan was dropped");
@@ -118,6 +128,15 @@ fn recover(root: &Path, io: &mut Io<'_>) -> Result<(), Failure> {
 }
 
 fn tell_kept(root: &Path, applied: &Applied, io: &mut Io<'_>) {
+    for replaced in &applied.replaced {
+        let path = root.join(replaced.path.as_str()).display().to_string();
+        let copy = replaced.copy.display().to_string();
+        io.tell(&format!(
+            "note: {} was cut short and is whole now; what was there is in {}",
+            Quoted(&path),
+            Quoted(&copy)
+        ));
+    }
     for kept in &applied.kept {
         let path = root.join(kept.path.as_str());
         let path = Quoted(&path.display().to_string()).to_string();

@@ -3,6 +3,7 @@
 //! A comment on `metadata` for merging, and an annotation that functions keep. Both are kpt's.
 
 use lanai_krm::Package;
+use lanai_krm::ignore::Dialect;
 use lanai_krm::package::{File, ReadOptions};
 use lanai_types::SafePath;
 use lanai_yaml::path::Segment;
@@ -14,12 +15,13 @@ const MAX_THREADS: usize = 8;
 const MIN_SHARE: usize = 16;
 const ANNOTATION: &str = "internal.kpt.dev/upstream-identifier";
 
-/// Marks every resource with a name in the YAML files of a package. All other bytes stay.
+/// Marks every resource with a name, a namespace or labels in the YAML files of a package. All other bytes stay.
 ///
-/// Marks that are there stay as they are. Left out are Kptfiles, JSON, files that are ignored, and what cannot be read or
-/// edited; another comment on `metadata` is not replaced.
-pub(super) fn mark(package: &mut Package) {
-    let Ok(files) = package.resource_files(ReadOptions::default()) else { return };
+/// Marks that are there stay as they are; another comment on `metadata` moves to the line above it. Left out are Kptfiles,
+/// JSON, files that are ignored, and what cannot be read or edited.
+pub(super) fn mark(package: &mut Package, dialect: Dialect) {
+    let options = ReadOptions { ignore: dialect, ..ReadOptions::default() };
+    let Ok(files) = package.resource_files(options) else { return };
     let files: Vec<&SafePath> = files.into_iter().filter(|path| is_marked_kind(path)).collect();
     let one = |path: &SafePath| {
         let file = package.get(path)?;
@@ -60,6 +62,8 @@ fn marked_text(text: &str) -> Option<String> {
 /// What a document lacks.
 struct Wanted {
     comment: Option<String>,
+    /// What is to stand above `metadata`, where another comment is in the place of the mark.
+    head: Option<String>,
     annotation: Option<String>,
 }
 
@@ -69,17 +73,27 @@ impl Wanted {
         let api_version = text(root.get("apiVersion")).unwrap_or_default();
         let kind = text(root.get("kind"))?;
         let (key, metadata) = root.own_entry("metadata")?;
-        let name = text(metadata.get("name"))?;
+        let name = text(metadata.get("name")).unwrap_or_default();
         let namespace = text(metadata.get("namespace")).unwrap_or_default();
+        let has_labels = metadata.get("labels").is_some_and(|labels| !labels.is_empty());
+        if name.is_empty() && namespace.is_empty() && !has_labels {
+            return None;
+        }
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         let comments = [metadata.line_comment(), key.line_comment()];
         let existing = comments.into_iter().flatten().next();
         let marked = existing.as_deref().and_then(identity);
+        let is_marked = existing.as_deref().is_some_and(|comment| mark_of(comment).is_some());
+        let head = existing.filter(|_| !is_marked).map(|comment| {
+            let above = key.head_comment().map_or_else(String::new, |above| above + "\n");
+            above + &comment
+        });
         let (namespace, name) = marked.clone().unwrap_or((namespace, name));
         let in_namespace = if namespace.is_empty() { "default" } else { &namespace };
         let annotated = metadata.get("annotations").and_then(|all| all.get(ANNOTATION)).is_some();
         Some(Self {
-            comment: existing.is_none().then(|| format!("# {COMMENT} {namespace}/{name}")),
+            comment: (!is_marked).then(|| format!("# {COMMENT} {namespace}/{name}")),
+            head,
             annotation: (!annotated).then(|| format!("{group}|{kind}|{in_namespace}|{name}")),
         })
     }
@@ -91,18 +105,25 @@ impl Wanted {
             let content = Content::parse(&quoted).unwrap_or_else(|_| Content::string(value.as_str()));
             document.set(&Path::from_iter(path), content)?;
         }
-        if let Some(comment) = &self.comment {
-            document.root_mut().set_key_comment("metadata", CommentPlace::Line, comment)?;
-        }
-        Ok(())
+        let Some(comment) = &self.comment else { return Ok(()) };
+        document.edit_together(|document| {
+            if let Some(head) = &self.head {
+                document.root_mut().set_key_comment("metadata", CommentPlace::Head, head)?;
+            }
+            document.root_mut().set_key_comment("metadata", CommentPlace::Line, comment)
+        })
     }
 }
 
 /// Namespace and name in a comment.
 fn identity(comment: &str) -> Option<(String, String)> {
-    let mark = comment.trim_start_matches(['#', ' ']).strip_prefix(COMMENT)?.trim();
-    let (namespace, name) = mark.split_once('/')?;
+    let (namespace, name) = mark_of(comment)?.split_once('/')?;
     (!name.is_empty()).then(|| (namespace.to_owned(), name.to_owned()))
+}
+
+/// What a comment says as a mark; `None` when it is something else.
+fn mark_of(comment: &str) -> Option<&str> {
+    Some(comment.trim_start_matches(['#', ' ']).strip_prefix(COMMENT)?.trim())
 }
 
 fn text(node: Option<NodeRef<'_>>) -> Option<String> {
@@ -141,11 +162,30 @@ mod tests {
         );
         check(
             "kind: A\nmetadata: # mine\n  name: a\n",
-            "kind: A\nmetadata: # mine\n  name: a\n  annotations:\n    \
+            "kind: A\n# mine\nmetadata: # kpt-merge: /a\n  name: a\n  annotations:\n    \
              internal.kpt.dev/upstream-identifier: '|A|default|a'\n",
+        );
+        check(
+            "kind: A\n# above\nmetadata: # mine\n  name: a\n  annotations:\n    internal.kpt.dev/upstream-identifier: x\n",
+            "kind: A\n# above\n# mine\nmetadata: # kpt-merge: /a\n  name: a\n  annotations:\n    \
+             internal.kpt.dev/upstream-identifier: x\n",
         );
         let foreign = "kind: A\nmetadata: # kpt-merge: /a\n  name: a\n  annotations: {internal.kpt.dev/upstream-identifier: x}\n";
         check(foreign, foreign);
+    }
+
+    #[test]
+    fn resources_without_a_name_are_marked_as_kpt_does() {
+        check(
+            "kind: A\nmetadata:\n  namespace: n\n",
+            "kind: A\nmetadata: # kpt-merge: n/\n  namespace: n\n  annotations:\n    \
+             internal.kpt.dev/upstream-identifier: '|A|n|'\n",
+        );
+        check(
+            "kind: A\nmetadata:\n  labels: {a: b}\n",
+            "kind: A\nmetadata: # kpt-merge: /\n  labels: {a: b}\n  annotations:\n    \
+             internal.kpt.dev/upstream-identifier: '|A|default|'\n",
+        );
     }
 
     #[test]
@@ -158,6 +198,7 @@ mod tests {
             "",
             "a: [\n",
             "kind: A\nmetadata:\n  name:\n",
+            "kind: A\nmetadata:\n  annotations: {a: b}\n",
         ] {
             assert_eq!(marked_text(text), None, "{text}");
         }

@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use lanai_krm::package::{File, Folder};
-use lanai_krm::{Kptfile, Package, kptfile as krm};
-use lanai_merge::{Options, Policy, three_way};
+use lanai_krm::{Kptfile, Package};
+use lanai_merge::{Conflict, Options, Policy, three_way};
 use lanai_repository::Want;
-use lanai_types::SafePath;
 use lanai_types::quote::Quoted;
+use lanai_types::{Limits, SafePath};
 
+use super::conflicts::{self, Entry, Open};
 use super::kptfile::{self, Source};
 use super::upstream::Repositories;
 use crate::failure::Failure;
@@ -34,7 +35,7 @@ pub(super) fn cut(tree: &Package, folder: &Folder) -> Package {
 /// # Errors
 /// When the whole becomes too large, or a path too long.
 pub(super) fn graft(tree: &mut Package, folder: &Folder, package: &Package) -> Result<(), Failure> {
-    let refused = |error: &dyn std::fmt::Display| Failure::new(error.to_string());
+    let refused = |error: &dyn std::fmt::Display| unfitting(folder, error);
     let old: Vec<SafePath> = tree.below(folder).map(|(path, _)| path.clone()).collect();
     for path in old {
         tree.remove(&path);
@@ -95,8 +96,16 @@ fn below(outer: &Folder, inner: &Folder) -> Result<Folder, Failure> {
         (Folder::Root, _) => Ok(inner.clone()),
         (_, Folder::Root) => Ok(outer.clone()),
         (Folder::At(outer), Folder::At(inner)) => {
-            outer.join(inner).map(Folder::At).map_err(|error| Failure::new(error.to_string()))
+            outer.join(inner).map(Folder::At).map_err(|error| unfitting(&Folder::At(outer.clone()), &error))
         }
+    }
+}
+
+/// Files of a package that have no place in the one around it.
+fn unfitting(folder: &Folder, error: &dyn std::fmt::Display) -> Failure {
+    match folder {
+        Folder::Root => Failure::new(error.to_string()),
+        Folder::At(path) => Failure::new(format!("package {}: {error}", Quoted(path.as_str()))),
     }
 }
 
@@ -117,12 +126,16 @@ pub(super) fn fetch_one(
     let Some(local) = kptfile::read(tree, folder, root)? else { return Ok(()) };
     let Some(source) = kptfile::source(&local)? else { return Ok(()) };
     let (mut fetched, found, commit) = fetch(&source, repositories, io)?;
-    let mut kptfile = merged_kptfile(&fetched, &local)?;
+    let theirs = kptfile::read_fetched(&fetched, &source)?;
+    let mut kptfile = match &theirs {
+        Some(theirs) => merged_kptfile(theirs, &local, folder, io)?,
+        None => local.clone(),
+    };
     kptfile::set_origin(&mut kptfile, &source, &found, commit)?;
     kptfile::write(&mut fetched, &Folder::Root, &kptfile)?;
     let mut both = cut(tree, folder);
     for (path, file) in fetched.iter() {
-        both.insert(path.clone(), file.clone()).map_err(|error| Failure::new(error.to_string()))?;
+        both.insert(path.clone(), file.clone()).map_err(|error| unfitting(folder, &error))?;
     }
     graft(tree, folder, &both)
 }
@@ -133,12 +146,16 @@ pub(super) fn fetch(
     repositories: &mut Repositories,
     io: &mut Io<'_>,
 ) -> Result<(Package, String, lanai_types::CommitId), Failure> {
-    let revision = source.reference.parse().map_err(|error| Failure::new(format!("{error}")))?;
+    let revision = source.reference.parse().map_err(|error| {
+        Failure::new(format!("the version of repository {}: {error}", Quoted(&source.repo)))
+    })?;
     io.tell(&format!("Fetching {}@{}", source.repo, source.reference));
     let found = repositories.find(&source.repo, &revision, &source.folder, io)?;
     let want = Want { commit: found.resolved.commit, folder: source.folder.clone() };
     let mut contents = repositories.read(&found.remote, &[want], io)?;
-    let package = contents.pop().ok_or_else(|| Failure::new("the repository gave no package"))?;
+    let package = contents
+        .pop()
+        .ok_or_else(|| Failure::new(format!("repository {} gave no package", Quoted(&source.repo))))?;
     let name = match &source.folder {
         Folder::Root => "",
         Folder::At(path) => path.file_name(),
@@ -147,22 +164,34 @@ pub(super) fn fetch(
     Ok((package, found.resolved.name, found.resolved.commit))
 }
 
-/// The Kptfile that came, with what the one that was there says.
-fn merged_kptfile(fetched: &Package, local: &Kptfile) -> Result<Kptfile, Failure> {
-    let name: SafePath = krm::FILE_NAME.parse().map_err(|error| Failure::new(format!("{error}")))?;
-    let Some(theirs) = fetched.get(&name) else { return Ok(local.clone()) };
-    let mut sides = [(); 3].map(|()| Package::new(*fetched.limits()));
+/// The Kptfile that came, with what the one that was there says. Where both say something else, that is told.
+fn merged_kptfile(
+    theirs: &Kptfile,
+    local: &Kptfile,
+    folder: &Folder,
+    io: &mut Io<'_>,
+) -> Result<Kptfile, Failure> {
+    let name = kptfile::path(&Folder::Root)?;
+    let mut sides = [(); 3].map(|()| Package::new(Limits::default()));
     let [_, upstream, ours] = &mut sides;
     let refused = |error: &dyn std::fmt::Display| {
         Failure::new(format!("the Kptfile of {}: {error}", Quoted(local.name())))
     };
-    upstream.insert(name.clone(), theirs.clone()).map_err(|error| refused(&error))?;
+    upstream.insert(name.clone(), File::from_text(theirs.to_string())).map_err(|error| refused(&error))?;
     ours.insert(name.clone(), File::from_text(local.to_string())).map_err(|error| refused(&error))?;
     let options = Options { policy: Policy::LocalWins, ..Options::default() };
     let [original, upstream, ours] = &sides;
     let merged = three_way(original, upstream, ours, &options).map_err(|error| refused(&error))?;
+    for conflict in merged.conflicts.iter().filter(|conflict| !is_own_name(conflict)) {
+        io.tell(&format!("note: {}", conflicts::sentence(&Entry::new(folder, conflict, Open::Decided))));
+    }
     let text = merged.package.get(&name).and_then(File::text).unwrap_or_default();
     Kptfile::parse(text).map_err(|error| refused(&error))
+}
+
+/// Whether a conflict is about what the package is called: a package inside has a name of its own.
+fn is_own_name(conflict: &Conflict) -> bool {
+    conflict.field.to_string() == "metadata.name"
 }
 
 /// Three versions of a package, to be merged.
@@ -251,7 +280,8 @@ impl Aside {
         let named = self.named.into_iter().filter(|(folder, _)| merged.is_package(folder));
         let named: Vec<_> = named.map(|(_, entry)| entry).collect();
         for (path, file) in named.into_iter().chain(self.ours) {
-            merged.insert(path, file).map_err(|error| Failure::new(error.to_string()))?;
+            let folder = Folder::of(&path);
+            merged.insert(path, file).map_err(|error| unfitting(&folder, &error))?;
         }
         Ok(())
     }

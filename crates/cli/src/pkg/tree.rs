@@ -4,16 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use lanai_krm::Package;
+use lanai_krm::ignore::Dialect;
 use lanai_krm::package::{Folder, Mode, ReadOptions};
 
 use super::args::Tree;
+use super::ignored;
 use super::local::{Local, Purpose};
 use crate::failure::Failure;
 use crate::io::{Exit, Io};
 
-pub(super) fn run(tree: &Tree, io: &mut Io<'_>) -> Result<Exit, Failure> {
+pub(super) fn run(tree: &Tree, dialect: Dialect, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let local = Local::open(&tree.folder, Purpose::Look, io)?;
-    let text = draw(&local.package, &local.name()).map_err(|error| {
+    ignored::warn(&local.package, dialect, io);
+    let options = ReadOptions { ignore: dialect, ..ReadOptions::default() };
+    let text = draw(&local.package, &local.name(), options).map_err(|error| {
         Failure::new(match error {
             lanai_krm::package::Error::Unreadable { path, cause } => {
                 format!("{}: {cause:#}", local.root.join(path.as_str()).display())
@@ -44,10 +48,10 @@ struct Leaf {
     api_version: String,
 }
 
-fn draw(package: &Package, name: &str) -> Result<String, lanai_krm::package::Error> {
+fn draw(package: &Package, name: &str, options: ReadOptions) -> Result<String, lanai_krm::package::Error> {
     let mut branches: BTreeMap<Folder, Branch> = BTreeMap::from([(Folder::Root, Branch::default())]);
     let mut with_resources = BTreeSet::new();
-    for located in package.resources(ReadOptions::default())? {
+    for located in package.resources(options)? {
         let id = located.resource.id();
         let leaf = Leaf {
             file: located.path.file_name().into(),
@@ -128,7 +132,7 @@ mod tests {
     fn check(files: &[(&str, &str)], expected: &str) {
         let files = files.iter().map(|(path, text)| (*path, File::from_text(text)));
         let package = Package::from_entries(files, Limits::default()).unwrap();
-        assert_eq!(draw(&package, "top").unwrap(), expected);
+        assert_eq!(draw(&package, "top", ReadOptions::default()).unwrap(), expected);
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
+use lanai_krm::ignore::Dialect;
 use lanai_krm::kptfile::UpdateStrategy;
 use lanai_krm::package::Folder;
 use lanai_krm::{Kptfile, Package};
-use lanai_merge::{Merged, Options, Policy, Strategy, three_way};
+use lanai_merge::{Conflict, Merged, Options, Policy, Side, Strategy, Take, three_way};
 use lanai_repository::{Revision, Want};
 use lanai_types::quote::Quoted;
 
@@ -20,11 +21,11 @@ use super::local::{Local, Purpose};
 use super::nested::{self, Sides};
 use super::resolutions::{Decision, Resolutions};
 use super::upstream::Repositories;
-use super::{local, marks};
+use super::{ignored, local, marks};
 use crate::failure::Failure;
 use crate::io::{Audience, Exit, Io};
 
-pub(super) fn run(update: &Update, io: &mut Io<'_>) -> Result<Exit, Failure> {
+pub(super) fn run(update: &Update, dialect: Dialect, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let target = Target::parse(&update.target)?;
     let resolutions = update.resolve.as_deref().map(|path| Resolutions::read(path, io)).transpose()?;
     let purpose = if update.dry_run { Purpose::Look } else { Purpose::Change("lanai pkg update") };
@@ -33,6 +34,7 @@ pub(super) fn run(update: &Update, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let mut work = Work {
         local: &local,
         update,
+        dialect,
         version: target.version.as_deref(),
         decisions: Vec::new(),
         repositories: &mut repositories,
@@ -54,6 +56,7 @@ pub(super) fn run(update: &Update, io: &mut Io<'_>) -> Result<Exit, Failure> {
         outcome = work.all(&mut quiet)?;
     }
     let Outcome { after, mut report } = outcome;
+    ignored::warn(&after, dialect, io);
     let diff = local.package.diff(&after);
     report.files =
         Files { added: diff.added.clone(), changed: diff.changed.clone(), removed: diff.removed.clone() };
@@ -84,6 +87,7 @@ pub(super) fn run(update: &Update, io: &mut Io<'_>) -> Result<Exit, Failure> {
 struct Work<'a> {
     local: &'a Local,
     update: &'a Update,
+    dialect: Dialect,
     version: Option<&'a str>,
     decisions: Vec<Decision>,
     repositories: &'a mut Repositories,
@@ -173,8 +177,16 @@ impl Work<'_> {
         let Versions { original, upstream, update, found, commit } = versions;
         let mut sides = Sides { original, upstream, local: nested::cut(tree, folder) };
         let Merged { mut package, conflicts } = self.merge(&mut sides, strategy, folder)?;
-        let fresh = kptfile::read(&package, &Folder::Root, &root.join(folder.to_string()))?;
-        let mut merged = fresh.ok_or_else(|| Failure::new("the merge left no Kptfile"))?;
+        let place = match folder {
+            Folder::Root => root.clone(),
+            Folder::At(path) => root.join(path.as_str()),
+        };
+        let fresh = kptfile::read(&package, &Folder::Root, &place).or_else(|failure| {
+            // What cannot be read here may have come from there.
+            kptfile::read_fetched(&sides.upstream, &new).and(Err(failure))
+        })?;
+        let mut merged = fresh
+            .ok_or_else(|| Failure::new(format!("the merge of package {} left no Kptfile", Quoted(&name))))?;
         kptfile::set_origin(&mut merged, &new, &found, commit)?;
         if let Some(flag) = self.update.strategy.filter(|_| *folder == Folder::Root) {
             set_strategy(&mut merged, flag.into())?;
@@ -185,9 +197,26 @@ impl Work<'_> {
             PolicyName::Fail => Open::Undecided,
             PolicyName::Upstream | PolicyName::Local => Open::Decided,
         };
-        report.conflicts.extend(conflicts.iter().map(|conflict| Entry::new(folder, conflict, undecided)));
+        report.conflicts.extend(conflicts.iter().map(|conflict| Entry {
+            value: self.own_value(folder, conflict),
+            ..Entry::new(folder, conflict, undecided)
+        }));
         report.updates.push(update);
         self.inside(tree, folder, &old, &new)
+    }
+
+    /// The value that was decided for a conflict, where it is nobody's.
+    fn own_value(&self, folder: &Folder, conflict: &Conflict) -> Option<String> {
+        if conflict.chosen != Side::Value {
+            return None;
+        }
+        let here = folder.to_string();
+        self.decisions.iter().find_map(|decision| match &decision.resolution.take {
+            Take::Value(value) if decision.package == here && decision.resolution.conflict == conflict.id => {
+                Some(value.clone())
+            }
+            Take::Value(_) | Take::Original | Take::Upstream | Take::Local => None,
+        })
     }
 
     /// Fetches what both sides began with and what upstream has now, in one transfer where they are in one repository.
@@ -202,7 +231,9 @@ impl Work<'_> {
         io.tell(&format!("Fetching upstream from {}@{}", new.repo, new.reference));
         let revision = match new.reference.as_str() {
             "" => Revision::DefaultBranch,
-            reference => reference.parse().map_err(|error| Failure::new(format!("{error}")))?,
+            reference => reference.parse().map_err(|error| {
+                Failure::new(format!("the upstream of package {}: {error}", Quoted(kptfile.name())))
+            })?,
         };
         let found = self.repositories.find(&new.repo, &revision, &new.folder, io)?;
         let commit = found.resolved.commit;
@@ -238,8 +269,8 @@ impl Work<'_> {
     /// Merges, with the decisions that were made for this package.
     fn merge(&self, sides: &mut Sides, strategy: Strategy, folder: &Folder) -> Result<Merged, Failure> {
         let aside = sides.set_aside();
-        marks::mark(&mut sides.original);
-        marks::mark(&mut sides.upstream);
+        marks::mark(&mut sides.original, self.dialect);
+        marks::mark(&mut sides.upstream, self.dialect);
         let here = folder.to_string();
         let resolutions = self.decisions.iter().filter(|decision| decision.package == here);
         let options = Options {
@@ -253,7 +284,10 @@ impl Work<'_> {
         };
         let merged = three_way(&sides.original, &sides.upstream, &sides.local, &options);
         let mut merged = merged.map_err(|error| {
-            let failure = Failure::new(error.to_string());
+            let failure = Failure::new(match folder {
+                Folder::Root => error.to_string(),
+                Folder::At(path) => format!("package {}: {error}", Quoted(path.as_str())),
+            });
             match error {
                 lanai_merge::Error::LocallyModified(_) => failure.hint("--strategy names another one"),
                 _ => failure,

@@ -1,26 +1,18 @@
 //! The package in a repository.
 
-use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use lanai_krm::Package;
 use lanai_krm::package::{Folder, Mode};
-use lanai_repository::{
-    Error, Options, Phase, Progress, RemoteUrl, Remotes, Report, Resolved, Revision, Want,
-};
+use lanai_repository::{Error, Options, Progress, RemoteUrl, Remotes, Resolved, Revision, Want};
 use lanai_types::quote::Quoted;
 use lanai_types::{CommitId, SafePath};
 
+use super::watch::watched;
 use crate::failure::Failure;
-use crate::io::{Audience, Io};
-
-/// How long nothing is shown.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// How long what is shown stays.
-const PAUSE: Duration = Duration::from_millis(100);
+use crate::io::Io;
 
 /// The repositories that packages come from, and what was read from them.
 pub(super) struct Repositories {
@@ -121,10 +113,10 @@ impl Repositories {
         let missing: Vec<Want> =
             wants.iter().filter(|want| !self.read.contains_key(&key(want))).cloned().collect();
         if !missing.is_empty() {
-            let progress = Watch::new(io);
-            let contents = self.remotes.packages(remote, &missing, &progress).map_err(failure);
-            drop(progress);
-            for (want, content) in missing.iter().zip(contents?) {
+            let contents = watched(&remote.to_string(), io, |progress| {
+                self.remotes.packages(remote, &missing, progress).map_err(failure)
+            })??;
+            for (want, content) in missing.iter().zip(contents) {
                 let package = self.without_links(content.package, io);
                 self.read.insert(key(want), package);
             }
@@ -132,28 +124,30 @@ impl Repositories {
         Ok(wants.iter().filter_map(|want| self.read.get(&key(want)).cloned()).collect())
     }
 
-    fn ask<T>(
+    fn ask<T: Send>(
         &self,
         repo: &str,
         io: &mut Io<'_>,
-        question: impl Fn(RemoteUrl, &dyn Progress) -> Result<T, Error>,
+        question: impl Fn(RemoteUrl, &dyn Progress) -> Result<T, Error> + Sync,
     ) -> Result<T, Failure> {
         let place = self.place(repo);
         let url = |text: &str| text.parse::<RemoteUrl>().map_err(|error| Failure::new(error.to_string()));
-        let progress = Watch::new(io);
-        let first = match question(url(&place)?, &progress) {
-            Ok(answer) => return Ok(answer),
-            Err(error) => error,
-        };
-        let other = place.strip_suffix(".git").is_none()
-            && matches!(
-                first,
-                Error::NotARepository { .. } | Error::Unreachable { .. } | Error::Credentials { .. }
-            );
-        if other && let Ok(answer) = question(url(&format!("{place}.git"))?, &progress) {
-            return Ok(answer);
-        }
-        Err(failure(first))
+        let remote = url(&place)?;
+        watched(&remote.to_string(), io, |progress| {
+            let first = match question(remote, progress) {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            let other = place.strip_suffix(".git").is_none()
+                && matches!(
+                    first,
+                    Error::NotARepository { .. } | Error::Unreachable { .. } | Error::Credentials { .. }
+                );
+            if other && let Ok(answer) = question(url(&format!("{place}.git"))?, progress) {
+                return Ok(answer);
+            }
+            Err(failure(first))
+        })?
     }
 
     /// Leaves out symbolic links, and says so once for each.
@@ -188,66 +182,4 @@ fn failure(error: Error) -> Failure {
 /// Whether a repository is named by a path that begins in the current folder.
 pub(super) fn is_relative(repo: &str) -> bool {
     !repo.contains(':') && Path::new(repo).is_relative()
-}
-
-/// Shows how far it is, on terminals, when it takes long.
-struct Watch<'a, 'b> {
-    io: RefCell<&'a mut Io<'b>>,
-    since: Instant,
-    last: Cell<Option<Instant>>,
-}
-
-impl<'a, 'b> Watch<'a, 'b> {
-    fn new(io: &'a mut Io<'b>) -> Self {
-        Self { io: RefCell::new(io), since: Instant::now(), last: Cell::new(None) }
-    }
-}
-
-impl Progress for Watch<'_, '_> {
-    fn report(&self, report: Report) {
-        let Ok(mut io) = self.io.try_borrow_mut() else { return };
-        let recent = self.last.get().is_some_and(|last| last.elapsed() < PAUSE);
-        if io.audience == Audience::Record || self.since.elapsed() < PATIENCE || recent {
-            return;
-        }
-        self.last.set(Some(Instant::now()));
-        let _ = write!(io.stderr, "\r\x1b[K{}", line(report)).and_then(|()| io.stderr.flush());
-    }
-}
-
-impl Drop for Watch<'_, '_> {
-    fn drop(&mut self) {
-        if self.last.get().is_some() {
-            let io = self.io.get_mut();
-            let _ = write!(io.stderr, "\r\x1b[K").and_then(|()| io.stderr.flush());
-        }
-    }
-}
-
-fn line(report: Report) -> String {
-    let what = match report.phase {
-        Phase::Waiting => "waiting for another process",
-        Phase::Connecting => "connecting",
-        Phase::Listing => "listing branches and tags",
-        Phase::Receiving => "receiving objects",
-        Phase::Reading => "reading files",
-    };
-    match (report.done, report.total) {
-        (0, None) => format!("{what} …"),
-        (done, None) => format!("{what}: {done}"),
-        (done, Some(total)) => format!("{what}: {done}/{total}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn progress_is_a_line() {
-        let report = |done, total| line(Report { phase: Phase::Receiving, done, total, bytes: 0 });
-        assert_eq!(report(0, None), "receiving objects …");
-        assert_eq!(report(7, None), "receiving objects: 7");
-        assert_eq!(report(7, Some(9)), "receiving objects: 7/9");
-    }
 }

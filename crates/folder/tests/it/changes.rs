@@ -90,7 +90,8 @@ fn a_file_that_changes_under_our_hands_is_not_overwritten() {
         Applied {
             written: 1,
             removed: 0,
-            kept: vec![kept("c", None), kept("b", copy("b")), kept("d/e", copy("d/e"))]
+            kept: vec![kept("c", None), kept("b", copy("b")), kept("d/e", copy("d/e"))],
+            replaced: Vec::new(),
         }
     );
     assert_eq!(place.package(), package(&[("a", "2"), ("b", "edited"), ("c", "edited too"), ("d@", "..")]));
@@ -136,4 +137,9 @@ fn copies_are_saved_outside() {
     let mut second = place.copies();
     second.save(&files, [&safe("a")]).unwrap();
     assert_ne!(copies.folder(), second.folder());
+    let folder = copies.folder().expect("it was made");
+    let mode = std::os::unix::fs::PermissionsExt::mode(
+        &std::fs::metadata(folder).expect("it is there").permissions(),
+    );
+    assert_eq!(mode & 0o777, 0o700, "what was private stays so");
 }

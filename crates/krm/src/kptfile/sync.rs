@@ -10,13 +10,17 @@ use super::schema::Shape;
 /// How many pairs of items are compared before a list is written anew.
 const MAX_PAIRS: usize = 1_000_000;
 
+/// How much equal items count, and how much those with the same name.
+const EQUAL: u64 = 1 << 24;
+const SAME_NAME: u64 = 1;
+
 /// The fields that say which item is meant, the first that an item has.
 const NAMES: [&str; 5] = ["name", "type", "conditionType", "image", "exec"];
 
 /// Edits `node`, which says `before`, so that it says `after`.
 ///
 /// What is equal in both is not touched. New fields get the place that the shape gives them among the fields that are there;
-/// items of lists keep their comments when something in them changes, and move to no other item.
+/// items of lists keep their comments when something in them changes, and take them along when they move.
 pub fn sync(mut node: NodeMut<'_>, before: &Value, after: &Value, shape: &Shape) -> Result<(), edit::Error> {
     if before == after {
         return Ok(());
@@ -76,15 +80,34 @@ fn items(
     after: &[Value],
     shape: &Shape,
 ) -> Result<(), edit::Error> {
-    let pairs = pairs(before, after).unwrap_or_default();
+    let in_order = pairs(before, after);
     // Items that are null say nothing, and are not among the values.
     let has_nulls = node.read().len() != before.len();
-    if pairs.is_empty() || has_nulls {
+    let Some(in_order) = in_order.filter(|_| !has_nulls) else {
+        return node.set(content(&Value::Array(after.to_vec())));
+    };
+    let moved = with_moved(&in_order, before, after);
+    if moved.is_empty() {
         return node.set(content(&Value::Array(after.to_vec())));
     }
-    let kept: HashSet<usize> = pairs.iter().map(|(old, _)| *old).collect();
-    for gone in (0..before.len()).rev().filter(|old| !kept.contains(old)) {
-        node.remove_item(gone)?;
+    let kept: HashSet<usize> = moved.iter().map(|(old, _)| *old).collect();
+    let gone = (0..before.len()).filter(|old| !kept.contains(old));
+    let order: Vec<usize> = moved.iter().map(|(old, _)| *old).chain(gone).collect();
+    let pairs = if node.reorder(&order).is_ok() {
+        for gone in (moved.len()..before.len()).rev() {
+            node.remove_item(gone)?;
+        }
+        moved
+    } else {
+        // An alias must stay behind its anchor: what would move is written anew.
+        let kept: HashSet<usize> = in_order.iter().map(|(old, _)| *old).collect();
+        for gone in (0..before.len()).rev().filter(|old| !kept.contains(old)) {
+            node.remove_item(gone)?;
+        }
+        in_order
+    };
+    if pairs.is_empty() {
+        return node.set(content(&Value::Array(after.to_vec())));
     }
     let shape = match shape {
         Shape::List(_, item) => item,
@@ -136,13 +159,33 @@ fn pairs(before: &[Value], after: &[Value]) -> Option<Vec<(usize, usize)>> {
     Some(found)
 }
 
+/// The pairs, and those of items that came to another place among the others; ascending by the place that they have now.
+fn with_moved(pairs: &[(usize, usize)], before: &[Value], after: &[Value]) -> Vec<(usize, usize)> {
+    let mut all = pairs.to_vec();
+    let (paired_old, paired_new): (HashSet<usize>, HashSet<usize>) = pairs.iter().copied().unzip();
+    let mut old: Vec<usize> = (0..before.len()).filter(|at| !paired_old.contains(at)).collect();
+    let mut new: Vec<usize> = (0..after.len()).filter(|at| !paired_new.contains(at)).collect();
+    // Equal ones first: a name can be there twice.
+    for wanted in [EQUAL, SAME_NAME] {
+        new.retain(|at| {
+            let found = old.iter().position(|old| likeness(&before[*old], &after[*at]) == Some(wanted));
+            if let Some(found) = found {
+                all.push((old.remove(found), *at));
+            }
+            found.is_none()
+        });
+    }
+    all.sort_unstable_by_key(|(_, new)| *new);
+    all
+}
+
 /// How much two items are the same thing: equal ones more than ones with the same name.
 fn likeness(old: &Value, new: &Value) -> Option<u64> {
     let name = |value: &Value| NAMES.iter().find_map(|key| value.get(key).cloned());
     if old == new {
-        Some(1 << 24)
+        Some(EQUAL)
     } else if name(old).is_some() && name(old) == name(new) {
-        Some(1)
+        Some(SAME_NAME)
     } else {
         None
     }

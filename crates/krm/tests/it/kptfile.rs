@@ -553,3 +553,31 @@ proptest! {
         let _ = Kptfile::parse(&format!("{HEAD}pipeline: {rest}"));
     }
 }
+
+#[test]
+fn functions_that_move_take_their_comments_and_quotes_along() {
+    let list = |mutators: &str| format!("{HEAD}metadata:\n  name: x\npipeline:\n  mutators:\n{mutators}");
+    let (a, b, c) = (
+        "  # the first\n  - image: \"a:v1\" # pinned\n",
+        "  - image: 'b:v1'\n    configMap: {x: \"1\"}\n",
+        "  - {image: c:v1, name: c}\n",
+    );
+    let mutators = |kptfile: &mut Kptfile, change: &dyn Fn(&mut Vec<Function>)| {
+        kptfile.edit(|fields| change(&mut fields.pipeline.as_mut().unwrap().mutators)).unwrap();
+    };
+    let before = list(&[a, b, c].concat());
+    check_edit(&before, |kptfile| mutators(kptfile, &|all| all.swap(0, 1)), &list(&[b, a, c].concat()));
+    check_edit(&before, |kptfile| mutators(kptfile, &|all| all.rotate_left(1)), &list(&[b, c, a].concat()));
+    check_edit(&before, |kptfile| mutators(kptfile, &|all| all.reverse()), &list(&[c, b, a].concat()));
+    // One goes, one comes, one changes while it moves.
+    let change = |all: &mut Vec<Function>| {
+        let mut first = all.remove(0);
+        first.config_path = "one.yaml".into();
+        all.truncate(1);
+        all.push(Function { image: "new:v1".into(), ..Function::default() });
+        all.push(first);
+    };
+    let changed = a.replace(" # pinned\n", " # pinned\n    configPath: \"one.yaml\"\n");
+    let after = list(&[b, "  - image: new:v1\n", &changed].concat());
+    check_edit(&before, |kptfile| mutators(kptfile, &change), &after);
+}

@@ -1,6 +1,7 @@
 //! `lanai pkg`, as people run it: the real binary, real remotes made with git, and kpt beside it where it is installed.
 
 mod get;
+mod http;
 mod inside;
 mod interrupted;
 mod kpt;

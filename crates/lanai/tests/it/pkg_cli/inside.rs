@@ -190,3 +190,20 @@ fn packages_that_name_each_other_in_a_circle_are_refused() {
     assert_eq!(seen.code, Some(1), "{seen:?}");
     assert_eq!(world.names("work"), [""; 0]);
 }
+
+#[test]
+fn what_two_kptfiles_say_otherwise_is_told() {
+    let world = nested("v1");
+    let kptfile = world.read("upstream/outer/db/Kptfile");
+    world.publish("v2", &[("outer/db/Kptfile", &format!("{kptfile}info:\n  description: ours\n"))]);
+    let seen = world.lanai(&["get", &world.address("outer@v2")]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    let notes: Vec<&str> = seen.stderr.lines().filter(|line| line.starts_with("note: ")).collect();
+    assert_eq!(
+        notes,
+        [
+            "note: db/Kptfile: AddedOnBoth in info.description: upstream has a database, here is ours; local is taken"
+        ]
+    );
+    assert!(world.read("work/outer/db/Kptfile").contains("description: ours\n"));
+}

@@ -102,3 +102,20 @@ fn two_at_once_do_not_meet() {
     );
     assert_eq!(world.lanai(&["tree", "web"]).code, Some(0), "looking is no problem");
 }
+
+#[test]
+fn a_file_that_was_cut_short_is_made_whole_and_a_copy_is_kept() {
+    let world = World::with_web();
+    world.get_web();
+    interrupt(&world, Step::JournalSynced);
+    world.write("work/web/deploy.yaml", "a: n");
+    let seen = world.lanai(&["tree", "web"]);
+    let copy = world.path("home/.local/state/lanai/saved/web-1/deploy.yaml");
+    let told = format!(
+        "/deploy.yaml\" was cut short and is whole now; what was there is in \"{}\"\n",
+        copy.display()
+    );
+    assert!(seen.stderr.contains(&told), "{}", seen.stderr);
+    assert_eq!(world.read("work/web/deploy.yaml"), "a: new\n");
+    assert_eq!(std::fs::read_to_string(copy).unwrap(), "a: n");
+}

@@ -106,3 +106,23 @@ fn both_draw_the_same_tree() {
         assert_eq!(world.lanai(&["tree", folder]).stdout, world.kpt(&["tree", folder]).stdout, "{folder}");
     }
 }
+
+#[test]
+fn a_comment_on_metadata_stays_and_kpt_follows_the_rename() {
+    let world = World::new();
+    if !World::has_kpt("pkg_cli::kpt::a_comment_on_metadata_stays_and_kpt_follows_the_rename") {
+        return;
+    }
+    let noted = DEPLOYMENT.replace("metadata:\n", "metadata: # mine\n");
+    world.publish("v1", &[("web/Kptfile", KPTFILE), ("web/deploy.yaml", &noted)]);
+    world.publish("v2", &[("web/deploy.yaml", &noted.replace("web:1", "web:2"))]);
+    lanai_works(&world, &["get", &world.address("web@v1"), "web"]);
+    let text = world.read("work/web/deploy.yaml");
+    assert!(text.contains("\n# mine\nmetadata: # kpt-merge: shop/web\n"), "{text}");
+    world.edit("work/web/deploy.yaml", "  name: web\n", "  name: shop\n");
+    world.commit();
+    kpt_works(&world, &["update", "web@v2"]);
+    let text = world.read("work/web/deploy.yaml");
+    assert!(text.contains("  name: shop\n") && text.contains("web:2"), "{text}");
+    assert!(text.contains("\n# mine\nmetadata: # kpt-merge: shop/web\n"), "{text}");
+}

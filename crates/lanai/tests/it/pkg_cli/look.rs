@@ -109,3 +109,62 @@ fn a_package_without_an_upstream_has_no_difference() {
         "error: package missing upstream in Kptfile at '~/work/plain'\n",
     );
 }
+
+#[test]
+fn raw_bytes_are_printed_as_they_are() {
+    let world = World::new();
+    let bytes = b"a\xff\xfeb\0\n";
+    std::fs::create_dir(world.path("work/p")).unwrap();
+    std::fs::write(world.path("work/p/data.bin"), bytes).unwrap();
+    std::fs::write(world.path("work/p/x.yaml"), bytes).unwrap();
+    let cat = |rest: &str| {
+        let script = format!("exec {} pkg cat {rest} > ../out", env!("CARGO_BIN_EXE_lanai"));
+        let seen = world.run_in("work", "sh", &["-c", &script]);
+        assert_eq!((seen.code, seen.stderr.as_str()), (Some(0), ""), "{rest}");
+        std::fs::read(world.path("out")).unwrap()
+    };
+    for name in ["p/data.bin", "p/x.yaml --raw", "p/data.bin --raw"] {
+        assert_eq!(cat(name), bytes, "{name}");
+    }
+    assert_eq!(cat("p --raw"), [&bytes[..], b"---\n", bytes].concat());
+}
+
+#[test]
+fn an_init_that_is_killed_leaves_no_part_of_a_file() {
+    let world = World::new();
+    // The system kills whoever writes more than nothing.
+    let script = format!("ulimit -f 0; exec {} pkg init p", env!("CARGO_BIN_EXE_lanai"));
+    let seen = world.run_in("work", "sh", &["-c", &script]);
+    assert_ne!(seen.code, Some(0), "{seen:?}");
+    assert!(!world.path("work/p/Kptfile").exists());
+    assert_eq!(world.lanai(&["init", "p"]).code, Some(0));
+    assert!(world.read("work/p/Kptfile").contains("name: p\n"));
+}
+
+#[test]
+fn krmignore_is_read_as_git_does_and_as_kpt_does_under_its_name() {
+    let world = World::new();
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n";
+    world.write("work/p/Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: p\n");
+    world.write("work/p/.krmignore", "sub/x.yaml\n");
+    world.write("work/p/deep/sub/x.yaml", map);
+    world.write("work/p/deep/sub/y.yaml", &map.replace('x', "y"));
+    let seen = world.lanai(&["tree", "p"]);
+    assert!(seen.stdout.contains("[x.yaml]"), "{seen:?}");
+    assert_eq!(
+        seen.stderr,
+        "[Warn] .krmignore does not ignore \"deep/sub/x.yaml\", but kpt would ignore it\n"
+    );
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_lanai"), world.path("kpt")).unwrap();
+    let kpt = world.path("kpt").display().to_string();
+    let seen = world.run_in("work", &kpt, &["pkg", "tree", "p"]);
+    assert!(!seen.stdout.contains("[x.yaml]") && seen.stdout.contains("[y.yaml]"), "{seen:?}");
+    assert_eq!(seen.stderr, "");
+    world.publish("v1", &[("p/.krmignore", "sub/x.yaml\n"), ("p/deep/sub/x.yaml", map)]);
+    let seen = world.lanai(&["get", &world.address("p@v1"), "ours"]);
+    assert_eq!(seen.stderr.matches("[Warn]").count(), 1, "{seen:?}");
+    assert!(world.read("work/ours/deep/sub/x.yaml").contains("kpt-merge"));
+    let seen = world.run_in("work", &kpt, &["pkg", "get", &world.address("p@v1"), "kpts"]);
+    assert_eq!((seen.code, seen.stderr.matches("[Warn]").count()), (Some(0), 0), "{seen:?}");
+    assert_eq!(world.read("work/kpts/deep/sub/x.yaml"), map, "no resource, so no mark");
+}

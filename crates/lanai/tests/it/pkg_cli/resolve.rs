@@ -44,15 +44,9 @@ fn what_yaml_prints_is_documented() {
          resource: apps/v1 Deployment shop/web\n  field: spec.replicas\n  kind: BothChanged\n  \
          original: \"1\"\n  upstream: \"2\"\n  local: \"5\"\n  chosen: \"\"\n"
     );
-    // Ids that look like numbers are quoted.
-    assert_eq!(
-        world
-            .read("conflicts.yaml")
-            .replace("from: \"", "from: ")
-            .replace("to: \"", "to: ")
-            .replace("\"\n", "\n"),
-        expected.replace("\"\n", "\n")
-    );
+    // Commits that look like numbers are quoted.
+    let plain = |text: String, commit: &str| text.replace(&format!("\"{commit}\""), commit);
+    assert_eq!(plain(plain(world.read("conflicts.yaml"), &first), &second), expected);
 }
 
 #[test]
@@ -127,4 +121,18 @@ fn choices_that_were_made_already_are_stale() {
     let seen = update(&world);
     assert_eq!(seen.code, Some(1));
     assert!(seen.stderr.contains("there is no such conflict\n"), "{}", seen.stderr);
+}
+
+#[test]
+fn what_was_printed_can_be_handed_back() {
+    let world = conflicting();
+    world.edit("conflicts.yaml", "chosen: \"\"", "chosen: value\n  value: \"7\"");
+    let options = ["--policy", "fail", "--resolve", "../conflicts.yaml"];
+    for format in ["yaml", "json"] {
+        let seen = world.lanai(&[&["update", "web@v2", "--dry-run", "-o", format][..], &options].concat());
+        assert_eq!(seen.code, Some(0), "{seen:?}");
+        world.write("conflicts.yaml", &seen.stdout);
+    }
+    assert_eq!(update(&world).code, Some(0));
+    assert!(world.read("work/web/deploy.yaml").contains("replicas: 7   # enough for now"));
 }

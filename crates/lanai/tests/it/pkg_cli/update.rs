@@ -248,3 +248,132 @@ fn bad_input_is_named() {
         assert_eq!(world.lanai(&[&["update", "web"][..], &wrong[..]].concat()).code, Some(2));
     }
 }
+
+#[test]
+fn changes_are_seen_where_git_was_told_to_look_away() {
+    for flag in ["--skip-worktree", "--assume-unchanged"] {
+        let world = World::with_web();
+        world.get_web();
+        world.git("work", &["update-index", flag, "web/deploy.yaml"]);
+        world.edit("work/web/deploy.yaml", "replicas: 1", "replicas: 5");
+        assert_eq!(world.git("work", &["status", "--porcelain"]), "", "git looks away");
+        let before = world.read("work/web/deploy.yaml");
+        let seen = world.lanai(&["update", "web@v2"]);
+        assert_eq!(seen.code, Some(1), "{flag}: {seen:?}");
+        assert!(
+            seen.stderr.contains("error: changes in \"deploy.yaml\" are not committed"),
+            "{}",
+            seen.stderr
+        );
+        assert_eq!(world.read("work/web/deploy.yaml"), before);
+    }
+}
+
+#[test]
+fn changes_are_seen_below_a_folder_whose_name_is_no_text() {
+    let world = World::with_web();
+    world.get_web();
+    let odd = "cd \"$(printf 'odd\\377')\"";
+    let shell = |script: &str| world.run_in("work", "sh", &["-c", script]);
+    assert_eq!(shell("d=$(printf 'odd\\377') && mkdir \"$d\" && mv web \"$d\"").code, Some(0));
+    world.commit();
+    assert_eq!(shell(&format!("{odd} && sed -i 's/replicas: 1/replicas: 5/' web/deploy.yaml")).code, Some(0));
+    let update = format!("{odd} && exec {} pkg update web@v2", env!("CARGO_BIN_EXE_lanai"));
+    let seen = shell(&update);
+    assert_eq!(seen.code, Some(1), "{seen:?}");
+    assert!(seen.stderr.contains("error: changes in \"deploy.yaml\" are not committed"), "{}", seen.stderr);
+    world.commit();
+    let seen = shell(&update);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+}
+
+#[test]
+fn files_that_git_keeps_in_another_form_are_recorded() {
+    let world = World::with_web();
+    world.get_web();
+    world.write("work/.gitattributes", "*.yaml text eol=crlf\n");
+    let text = world.read("work/web/deploy.yaml").replace('\n', "\r\n");
+    world.write("work/web/deploy.yaml", &text);
+    world.commit();
+    assert!(!world.git("work", &["show", "HEAD:web/deploy.yaml"]).contains('\r'), "git keeps it otherwise");
+    let seen = world.lanai(&["update", "web@v2"]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    world.commit();
+    let text = world.read("work/web/deploy.yaml");
+    world.write("work/web/deploy.yaml", &text.replace("web:2", "web:mine"));
+    let seen = world.lanai(&["update", "web@v1"]);
+    assert_eq!(seen.code, Some(1), "{seen:?}");
+    assert!(seen.stderr.contains("error: changes in \"deploy.yaml\" are not committed"), "{}", seen.stderr);
+}
+
+#[test]
+fn what_is_staged_only_is_not_recorded() {
+    let world = World::with_web();
+    world.get_web();
+    world.edit("work/web/deploy.yaml", "replicas: 1", "replicas: 5");
+    world.git("work", &["add", "-A"]);
+    let seen = world.lanai(&["update", "web@v2"]);
+    assert!(seen.stderr.contains("error: changes in \"deploy.yaml\" are not committed"), "{seen:?}");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    world.commit();
+    std::fs::set_permissions(world.path("work/web/deploy.yaml"), mode).unwrap();
+    let seen = world.lanai(&["update", "web@v2"]);
+    assert!(seen.stderr.contains("error: changes in \"deploy.yaml\" are not committed"), "{seen:?}");
+    world.git("work", &["config", "core.fileMode", "false"]);
+    assert_eq!(world.lanai(&["update", "web@v2"]).code, Some(0), "git does not look at modes");
+}
+
+#[test]
+fn a_kptfile_of_upstream_that_cannot_be_read_is_named() {
+    let world = World::with_web();
+    world.get_web();
+    let kptfile = world.read("upstream/web/Kptfile");
+    world.publish("v3", &[("web/Kptfile", &format!("{kptfile}unknown: 1\n"))]);
+    let repo = world.repo().replace(&world.path("").display().to_string(), "~/");
+    let why = "the Kptfile cannot be read: yaml: unmarshal errors:\n  line 7: field unknown not found in type v1.KptFile\n";
+    world.check_failure(
+        &["update", "web@v3"],
+        1,
+        &format!(
+            "Package \"web\":\nFetching upstream from {repo}@v3\nFetching origin from {repo}@{}\n\
+             Updating package \"web\" with strategy \"resource-merge\".\n\
+             error: file \"web/Kptfile\" of repository \"{repo}\" at \"v3\": {why}",
+            &world.commit_of("v1")[..7]
+        ),
+    );
+    let seen = world.lanai(&["get", &world.address("web@v3"), "other"]);
+    assert!(
+        seen.stderr.contains(&format!(
+            "error: file \"web/Kptfile\" of repository \"{}\" at \"v3\": {why}",
+            world.repo()
+        )),
+        "{}",
+        seen.stderr
+    );
+}
+
+#[test]
+fn many_files_that_git_keeps_in_another_form_are_told_apart() {
+    // One more than git is asked about at once.
+    let paths: Vec<String> = (0..=200).map(|number| format!("web/t{number}.txt")).collect();
+    let files = |text: &'static str| paths.iter().map(|path| (path.as_str(), text)).collect::<Vec<_>>();
+    let world = World::new();
+    world.publish("v1", &files("1\n"));
+    world.publish("v2", &files("2\n"));
+    world.get_web();
+    world.write("work/.gitattributes", "*.txt text eol=crlf\n");
+    for path in &paths {
+        world.write(&format!("work/{path}"), "1\r\n");
+    }
+    world.commit();
+    assert_eq!(world.lanai(&["update", "web@v2"]).code, Some(0));
+    assert_eq!(world.read("work/web/t200.txt"), "2\n");
+    for path in &paths {
+        world.write(&format!("work/{path}"), "2\r\n");
+    }
+    world.commit();
+    world.write("work/web/t150.txt", "mine\r\n");
+    let seen = world.lanai(&["update", "web@v1"]);
+    assert_eq!(seen.code, Some(1), "{}", seen.stderr);
+    assert!(seen.stderr.contains("error: changes in \"t150.txt\" are not committed"), "{}", seen.stderr);
+}
