@@ -15,7 +15,7 @@ use lanai_yaml::{Content, Document, Path as YamlPath};
 use super::address::{self, Address, Version};
 use super::args::Get;
 use super::kptfile::{self, Source};
-use super::upstream::{Repositories, is_relative};
+use super::upstream::{Repositories, holds_secrets, is_relative, shown};
 use super::{ignored, init, local, marks, nested};
 use crate::failure::Failure;
 use crate::io::{Exit, Io};
@@ -32,6 +32,11 @@ pub(super) fn run(get: &Get, dialect: Dialect, io: &mut Io<'_>) -> Result<Exit, 
     let destination = destination(get.destination.as_deref(), &address, io)?;
     let name = local::base(&destination);
     io.tell(&format!("Package {}:", Quoted(&name)));
+    if holds_secrets(&address.repo) {
+        io.tell(
+            "note: the user or password in the address will stand in the Kptfile; git's credential helpers keep them out of files",
+        );
+    }
 
     let source = Source { repo: address.repo.clone(), folder: address.folder.clone(), reference };
     let (mut package, found, commit) = nested::fetch(&source, &mut repositories, io)?;
@@ -87,7 +92,7 @@ fn version(
             let Some(branch) = fitting.next() else {
                 return Err(Failure::new(format!(
                     "repository {} has no branch for {}",
-                    Quoted(&address.repo),
+                    Quoted(&shown(&address.repo)),
                     Quoted(&path)
                 )));
             };

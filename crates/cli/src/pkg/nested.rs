@@ -12,7 +12,7 @@ use lanai_types::{Limits, SafePath};
 
 use super::conflicts::{self, Entry, Open};
 use super::kptfile::{self, Source};
-use super::upstream::Repositories;
+use super::upstream::{Repositories, shown};
 use crate::failure::Failure;
 use crate::io::Io;
 
@@ -147,15 +147,15 @@ pub(super) fn fetch(
     io: &mut Io<'_>,
 ) -> Result<(Package, String, lanai_types::CommitId), Failure> {
     let revision = source.reference.parse().map_err(|error| {
-        Failure::new(format!("the version of repository {}: {error}", Quoted(&source.repo)))
+        Failure::new(format!("the version of repository {}: {error}", Quoted(&shown(&source.repo))))
     })?;
-    io.tell(&format!("Fetching {}@{}", source.repo, source.reference));
+    io.tell(&format!("Fetching {}@{}", shown(&source.repo), source.reference));
     let found = repositories.find(&source.repo, &revision, &source.folder, io)?;
     let want = Want { commit: found.resolved.commit, folder: source.folder.clone() };
     let mut contents = repositories.read(&found.remote, &[want], io)?;
-    let package = contents
-        .pop()
-        .ok_or_else(|| Failure::new(format!("repository {} gave no package", Quoted(&source.repo))))?;
+    let package = contents.pop().ok_or_else(|| {
+        Failure::new(format!("repository {} gave no package", Quoted(&shown(&source.repo))))
+    })?;
     let name = match &source.folder {
         Folder::Root => "",
         Folder::At(path) => path.file_name(),

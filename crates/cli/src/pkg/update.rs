@@ -20,7 +20,7 @@ use super::kptfile::{self, Locked, Source};
 use super::local::{Local, Purpose};
 use super::nested::{self, Sides};
 use super::resolutions::{Decision, Resolutions};
-use super::upstream::Repositories;
+use super::upstream::{Repositories, shown};
 use super::{ignored, local, marks};
 use crate::failure::Failure;
 use crate::io::{Audience, Exit, Io};
@@ -228,7 +228,7 @@ impl Work<'_> {
         io: &mut Io<'_>,
     ) -> Result<Versions, Failure> {
         let locked = kptfile::locked(kptfile)?;
-        io.tell(&format!("Fetching upstream from {}@{}", new.repo, new.reference));
+        io.tell(&format!("Fetching upstream from {}@{}", shown(&new.repo), new.reference));
         let revision = match new.reference.as_str() {
             "" => Revision::DefaultBranch,
             reference => reference.parse().map_err(|error| {
@@ -239,7 +239,7 @@ impl Work<'_> {
         let commit = found.resolved.commit;
         let mut wants = vec![Want { commit, folder: new.folder.clone() }];
         if let Some(Locked { source, commit }) = &locked {
-            io.tell(&format!("Fetching origin from {}@{}", source.repo, commit.object_id().short()));
+            io.tell(&format!("Fetching origin from {}@{}", shown(&source.repo), commit.object_id().short()));
             if source.repo == new.repo {
                 wants.push(Want { commit: *commit, folder: source.folder.clone() });
             }

@@ -179,6 +179,17 @@ fn failure(error: Error) -> Failure {
     }
 }
 
+/// The address of a repository for people: without user and password.
+pub(super) fn shown(repo: &str) -> String {
+    repo.parse::<RemoteUrl>().map_or_else(|_| repo.to_owned(), |url| url.to_string())
+}
+
+/// Whether an address holds what is nobody else's business.
+pub(super) fn holds_secrets(repo: &str) -> bool {
+    repo.parse::<RemoteUrl>()
+        .is_ok_and(|url| url.local_path().is_none() && url.to_string() != url.with_secrets())
+}
+
 /// Whether a repository is named by a path that begins in the current folder.
 pub(super) fn is_relative(repo: &str) -> bool {
     !repo.contains(':') && Path::new(repo).is_relative()

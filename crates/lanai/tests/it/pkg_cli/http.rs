@@ -143,3 +143,18 @@ fn a_package_behind_a_password_is_fetched_and_updated() {
     assert!(seen.stderr.contains("user name and password were not accepted"), "{seen:?}");
     assert_eq!(world.git("work", &["status", "--porcelain"]), "");
 }
+
+#[test]
+fn a_password_in_an_address_is_shown_to_nobody() {
+    let world = World::with_web();
+    let server = Server::start(world.path(""));
+    let address = server.address("web@v1").replace("http://", "http://ann:s3cret@");
+    let seen = world.lanai(&["get", &address]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    assert!(!seen.stderr.contains("s3cret"), "{}", seen.stderr);
+    assert!(seen.stderr.contains("will stand in the Kptfile"), "{}", seen.stderr);
+    world.commit();
+    let seen = world.lanai(&["update", "web@v2"]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    assert!(!seen.stderr.contains("s3cret"), "{}", seen.stderr);
+}
