@@ -63,6 +63,33 @@ fn from_the_outside_and_from_the_inside() {
     assert!(!world.path("work/web/.lanai-change").exists());
 }
 
+#[test]
+fn an_update_of_the_package_around_it_finishes_it_too() {
+    let world = World::with_web();
+    world.get_web();
+    interrupt(&world, Step::JournalSynced);
+    world.write("work/Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: around\n");
+    let seen = world.lanai(&["update", "."]);
+    assert!(seen.stderr.contains("its changes have been finished"), "{seen:?}");
+    assert!(!seen.stderr.contains("is being changed by"), "{seen:?}");
+}
+
+#[test]
+fn a_journal_of_another_folder_stops_an_update() {
+    let world = World::with_web();
+    world.get_web();
+    interrupt(&world, Step::JournalSynced);
+    let copied =
+        std::process::Command::new("cp").args(["-a", "web", "copy"]).current_dir(world.path("work")).status();
+    assert!(copied.expect("cp is there").success());
+    let seen = world.lanai(&["update", "copy"]);
+    assert_eq!(seen.code, Some(1), "{seen:?}");
+    assert!(seen.stderr.contains("was made for another folder: the package may be half changed"), "{seen:?}");
+    assert!(seen.stderr.contains("hint: restore its files"), "{seen:?}");
+    let seen = world.lanai(&["tree", "copy"]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+}
+
 fn interrupt_again(world: &World) {
     world.write("work/web/deploy.yaml", "a: other\n");
     interrupt(world, Step::TemporaryWritten);
