@@ -62,7 +62,7 @@ pub(crate) fn taken(take: Take, values: Values) -> Option<String> {
 }
 
 /// The text with a `#` before each line.
-fn as_comment(text: &str) -> String {
+pub(crate) fn as_comment(text: &str) -> String {
     let line = |line: &str| if line.starts_with('#') { line.to_owned() } else { format!("# {line}") };
     text.lines().map(str::trim).filter(|text| !text.is_empty()).map(line).collect::<Vec<_>>().join("\n")
 }
@@ -90,9 +90,9 @@ impl Fields<'_, '_> {
         wanted
     }
 
-    /// Gives an entry its comments. Where none can stand, it goes without.
+    /// Gives an entry its comments. Where none can stand, it goes without, and a conflict about it says so.
     pub fn set_entry_comments(
-        &self,
+        &mut self,
         parent: &mut NodeMut<'_>,
         key: &str,
         wanted: &Comments,
@@ -106,11 +106,12 @@ impl Fields<'_, '_> {
             self.did(placed(set))?;
             has = of_entry(parent.read().own_entry(key));
         }
+        self.note_kept(&has, wanted);
         Ok(())
     }
 
-    /// Gives an item its comments. Where none can stand, it goes without.
-    pub fn set_item_comments(&self, item: &mut NodeMut<'_>, wanted: &Comments) -> Result<(), Error> {
+    /// Gives an item its comments. Where none can stand, it goes without, and a conflict about it says so.
+    pub fn set_item_comments(&mut self, item: &mut NodeMut<'_>, wanted: &Comments) -> Result<(), Error> {
         for (at, place) in PLACES.into_iter().enumerate() {
             if of_item(item.read())[at] == wanted[at] {
                 continue;
@@ -118,7 +119,16 @@ impl Fields<'_, '_> {
             let set = item.set_comment(place, wanted[at].as_deref().unwrap_or_default());
             self.did(placed(set))?;
         }
+        self.note_kept(&of_item(item.read()), wanted);
         Ok(())
+    }
+
+    /// Says in the conflicts about comments that could not be placed which ones were kept.
+    fn note_kept(&mut self, has: &Comments, wanted: &Comments) {
+        for (at, place) in ASPECTS.into_iter().enumerate().filter(|(at, _)| has[*at] != wanted[*at]) {
+            let id = aspect(&self.id(), place);
+            self.judge.kept(&id, has[at].as_deref());
+        }
     }
 
     pub(crate) fn case_of(&self, id: String, kind: ConflictKind, values: Values) -> Case {

@@ -15,7 +15,8 @@ pub struct Conflict {
     pub path: SafePath,
     /// What in the file it is about.
     pub subject: Subject,
-    /// The field; the root where the resource or file as a whole is meant.
+    /// The field; the root where the resource or file as a whole is meant. An item of a list has a segment for each of its
+    /// keys.
     pub field: Path,
     /// What happened.
     pub kind: ConflictKind,

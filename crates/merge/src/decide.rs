@@ -1,5 +1,7 @@
 //! What becomes of one node: the table of `docs/upgrades.md`.
 
+use std::collections::HashSet;
+
 use lanai_yaml::path::Segment;
 use lanai_yaml::{Content, Document, Kind, NodeRef, Style};
 
@@ -20,6 +22,8 @@ enum Natural {
     Upstream,
     Mapping,
     List,
+    /// A mapping that upstream removed, and in which local has keys of its own. These stay where upstream wins.
+    Remains,
     Conflict(ConflictKind, Rule),
 }
 
@@ -31,15 +35,22 @@ impl Fields<'_, '_> {
         }
         let natural = self.natural(triple, slot, list);
         let pinned = if self.judge.has_pins() { self.judge.pinned(&self.id()) } else { None };
+        let mut decide = |kind, rule| {
+            let values = Values {
+                original: triple.original.map(text_of),
+                upstream: triple.upstream.map(text_of),
+                local: triple.local.map(text_of),
+            };
+            let case = self.case_of(self.id(), kind, values);
+            self.judge.decide(case, rule)
+        };
         let take = match (natural, pinned) {
-            (Natural::Conflict(kind, rule), _) => {
-                let values = Values {
-                    original: triple.original.map(text_of),
-                    upstream: triple.upstream.map(text_of),
-                    local: triple.local.map(text_of),
-                };
-                let case = self.case_of(self.id(), kind, values);
-                self.judge.decide(case, rule)
+            (Natural::Conflict(kind, rule), _) => decide(kind, rule),
+            (Natural::Remains, _) => {
+                match (decide(ConflictKind::RemovedUpstreamChangedLocally, Rule::Policy), pinned) {
+                    (Take::Upstream, None) => return Ok(Outcome::Mapping),
+                    (take, _) => take,
+                }
             }
             (_, Some(take)) => take.clone(),
             (Natural::Keep, None) => Take::Local,
@@ -91,7 +102,8 @@ impl Fields<'_, '_> {
             return one_changed(triple);
         }
         if parts {
-            return Natural::Mapping;
+            let adds = local.is_some_and(|local| has_own_keys(original, local));
+            return if adds { Natural::Remains } else { Natural::Mapping };
         }
         let kinds = |node: Option<NodeRef<'_>>| node.map(|node| node.target().kind());
         let kind = match (original, upstream, local) {
@@ -139,6 +151,13 @@ fn one_changed(Triple { original, upstream, local }: Triple<'_>) -> Natural {
         (false, false) if both_differ => conflict(Rule::Policy),
         (true | false, false) => Natural::Keep,
     }
+}
+
+/// Whether a mapping has keys that were not there before.
+fn has_own_keys(original: Option<NodeRef<'_>>, local: NodeRef<'_>) -> bool {
+    let known: HashSet<_> =
+        original.into_iter().flat_map(NodeRef::entries).map(|(key, _)| key.target().value()).collect();
+    local.entries().any(|(key, _)| !known.contains(&key.target().value()))
 }
 
 fn inside_differs(left: Option<NodeRef<'_>>, right: Option<NodeRef<'_>>) -> bool {

@@ -94,7 +94,11 @@ pub(crate) fn with_own_comments(document: &Document, wanted: &OwnComments) -> Op
     let text = written.to_string();
     let marker = if written.has_start_marker() { marker_end(&text)? } else { 0 };
     let (before, rest) = text.split_at(marker);
-    let before = exchanged(before, has[0].as_deref(), wanted[0].as_deref(), Gap::None)?;
+    let mut before = exchanged(before, has[0].as_deref(), wanted[0].as_deref(), Gap::None)?;
+    // A comment stands before the marker only where there is one.
+    if wanted[0].is_some() && !written.has_start_marker() {
+        before.push_str("---\n");
+    }
     let (body, tail) = match has[2].as_deref() {
         Some(foot) => rest.split_at(rest.rfind(foot)?),
         None => (rest, ""),

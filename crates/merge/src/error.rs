@@ -43,6 +43,17 @@ pub enum Error {
         /// What is wrong with the value.
         cause: Box<lanai_yaml::Error>,
     },
+    /// A resolution has a value that its conflict cannot take.
+    #[error("conflict {} cannot be resolved so: {why}", Quoted(.conflict.as_str()))]
+    Unfit {
+        /// The conflict.
+        conflict: ConflictId,
+        /// Why not.
+        why: Misfit,
+    },
+    /// Two resolutions for one conflict say different things.
+    #[error("there are two resolutions for conflict {}, and they differ; keep one of them", Quoted(.0.as_str()))]
+    TwoResolutions(ConflictId),
     /// A resolution has a value for a list item or a resource that would be another one.
     #[error("the value for conflict {} is another list item or resource: what names it must stay", Quoted(.0.as_str()))]
     OtherKey(ConflictId),
@@ -67,6 +78,21 @@ pub enum Error {
     /// There is no such strategy.
     #[error(transparent)]
     UnknownStrategy(#[from] UnknownStrategy),
+}
+
+/// Why a conflict cannot take a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Misfit {
+    /// It is about a mode, and no mode is called so.
+    #[error("a mode is regular, executable or symlink")]
+    Mode,
+    /// It is about a comment on a line, and there are more lines.
+    #[error("the comment on a line is one line")]
+    Lines,
+    /// It is about a package inside the package.
+    #[error("a package inside the package is upstream's, local's or the original one")]
+    Package,
 }
 
 fn first(conflicts: &[Conflict]) -> String {

@@ -19,6 +19,8 @@ pub(crate) struct Scope {
     /// What the names of its conflicts begin with.
     pub id: String,
     pub path: SafePath,
+    /// The place of the local document in its file.
+    pub page: usize,
     pub subject: Subject,
     pub own: Own,
 }

@@ -130,10 +130,7 @@ pub(crate) fn mode(
         Take::Upstream => upstream,
         Take::Local => local,
         Take::Original => original.unwrap_or(local),
-        Take::Value(name) => {
-            let all = [Mode::Regular, Mode::Executable, Mode::Symlink];
-            all.into_iter().find(|mode| word(*mode) == name).unwrap_or(local)
-        }
+        Take::Value(name) => mode_of(&name).unwrap_or(local),
     })
 }
 
@@ -163,6 +160,12 @@ pub(crate) fn text_of(file: &File) -> String {
 /// The id that Git has for the content.
 pub(crate) fn id_of(file: &File) -> String {
     digest::blob_id(file.content()).map_or_else(|collision| collision.to_string(), |id| id.to_string())
+}
+
+/// The mode that a word stands for.
+pub(crate) fn mode_of(name: &str) -> Option<Mode> {
+    let all = [Mode::Regular, Mode::Executable, Mode::Symlink];
+    all.into_iter().find(|mode| word(*mode) == name)
 }
 
 pub(crate) const fn word(mode: Mode) -> &'static str {

@@ -23,16 +23,22 @@ pub(crate) const UPSTREAM_IDENTIFIER: &str = "internal.kpt.dev/upstream-identifi
 impl Identity {
     /// The identity of a document; empty for one that is no resource.
     pub fn of(document: &Document) -> Self {
+        let own = Self::here(document);
+        match marked(document.root()).filter(|_| !own.kind.is_empty()) {
+            Some((namespace, name)) => Self { namespace, name, ..own },
+            None => own,
+        }
+    }
+
+    /// The identity of a document by the name that it has now, whatever it was called upstream.
+    pub fn here(document: &Document) -> Self {
         let root = document.root();
         let (api_version, kind) = (text(root.get("apiVersion")), text(root.get("kind")));
         let (Some(api_version), Some(kind)) = (api_version, kind) else { return Self::default() };
         let metadata = root.get("metadata");
         let group = api_version.split_once('/').map_or("", |(group, _)| group).to_owned();
-        let (namespace, name) = marked(root).unwrap_or_else(|| {
-            let field = |key| text(metadata.and_then(|metadata| metadata.get(key))).unwrap_or_default();
-            (field("namespace"), field("name"))
-        });
-        Self { group, kind, namespace, name }
+        let field = |key| text(metadata.and_then(|metadata| metadata.get(key))).unwrap_or_default();
+        Self { group, kind, namespace: field("namespace"), name: field("name") }
     }
 
     /// The identities that the annotation of a resource without a mark allows: it has `default` for a namespace that is

@@ -7,8 +7,10 @@ use lanai_types::SafePath;
 use lanai_yaml::Path;
 
 use crate::conflict::{Conflict, ConflictId, ConflictKind, Decider, Side, Subject};
-use crate::names;
-use crate::options::{Options, Policy, Take};
+use crate::error::{Error, Misfit};
+use crate::names::{self, Aspect};
+use crate::options::{Options, Policy, Resolution, Take};
+use crate::{comments, files};
 
 /// Decides conflicts and keeps them.
 pub(crate) struct Judge<'a> {
@@ -49,11 +51,20 @@ pub(crate) enum Rule {
 }
 
 impl<'a> Judge<'a> {
-    pub fn new(options: &'a Options) -> Self {
-        let resolutions: BTreeMap<_, _> =
-            options.resolutions.iter().map(|one| (one.conflict.as_str(), &one.take)).collect();
+    /// # Errors
+    /// [`Error::Unfit`] and [`Error::TwoResolutions`].
+    pub fn new(options: &'a Options) -> Result<Self, Error> {
+        let mut resolutions: BTreeMap<&str, &Take> = BTreeMap::new();
+        for Resolution { conflict, take } in &options.resolutions {
+            if let Some(why) = misfit(conflict.as_str(), take) {
+                return Err(Error::Unfit { conflict: conflict.clone(), why });
+            }
+            if resolutions.insert(conflict.as_str(), take).is_some_and(|other| other != take) {
+                return Err(Error::TwoResolutions(conflict.clone()));
+            }
+        }
         let files = resolutions.keys().map(|id| names::file_of(id)).collect();
-        Self { policy: options.policy, resolutions, files, conflicts: Vec::new() }
+        Ok(Self { policy: options.policy, resolutions, files, conflicts: Vec::new() })
     }
 
     /// One that decides alike and has recorded nothing.
@@ -103,7 +114,40 @@ impl<'a> Judge<'a> {
             Some(take) => (take.clone(), Decider::Resolution),
             None => (by_rule, Decider::Policy),
         };
-        let chosen = match &take {
+        self.record(case, &take, decided_by);
+        take
+    }
+
+    /// Records something of upstream's that has no place in the result: local's stays, whatever anybody says.
+    pub fn left_out(&mut self, case: Case) {
+        let decided_by = match self.pinned(&case.id) {
+            Some(Take::Local) => Decider::Resolution,
+            Some(Take::Upstream | Take::Original | Take::Value(_)) | None => Decider::Policy,
+        };
+        self.record(case, &Take::Local, decided_by);
+    }
+
+    /// Corrects what was recorded about a comment that could not be placed; tells whether there is a record.
+    pub fn kept(&mut self, id: &str, comment: Option<&str>) -> bool {
+        let Some(conflict) = self.conflicts.iter_mut().rev().find(|conflict| conflict.id.as_str() == id)
+        else {
+            return false;
+        };
+        let chosen = if conflict.upstream.as_deref() == comment {
+            Side::Upstream
+        } else if conflict.original.as_deref() == comment && conflict.local.as_deref() != comment {
+            Side::Original
+        } else {
+            Side::Local
+        };
+        if conflict.chosen != chosen {
+            (conflict.chosen, conflict.decided_by) = (chosen, Decider::Policy);
+        }
+        true
+    }
+
+    fn record(&mut self, case: Case, take: &Take, decided_by: Decider) {
+        let chosen = match take {
             Take::Upstream => Side::Upstream,
             Take::Local => Side::Local,
             Take::Original => Side::Original,
@@ -124,6 +168,18 @@ impl<'a> Judge<'a> {
             chosen,
             decided_by,
         });
-        take
     }
+}
+
+/// Why a value cannot be taken for a conflict of that name, whatever the packages are.
+fn misfit(id: &str, take: &Take) -> Option<Misfit> {
+    let Take::Value(value) = take else { return None };
+    let is_about = |aspect: Aspect| id.ends_with(&names::aspect("", aspect));
+    if is_about(Aspect::Mode) && files::mode_of(value).is_none() {
+        return Some(Misfit::Mode);
+    }
+    if is_about(Aspect::LineComment) && comments::as_comment(value).contains('\n') {
+        return Some(Misfit::Lines);
+    }
+    (names::file_of(id) == id && id.ends_with('/')).then_some(Misfit::Package)
 }

@@ -28,6 +28,6 @@ mod subpackages;
 mod text;
 
 pub use conflict::{Conflict, ConflictId, ConflictKind, Decider, Side, Subject};
-pub use error::Error;
+pub use error::{Error, Misfit};
 pub use options::{Options, Policy, Resolution, Strategy, Take};
 pub use strategy::{Merged, three_way};

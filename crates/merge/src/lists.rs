@@ -125,11 +125,10 @@ impl Fields<'_, '_> {
         let scalar = key.first().is_some_and(|(name, _)| name.is_empty());
         let parts = key.iter().map(|(name, value)| format!("{name}={value:?}")).collect::<Vec<_>>();
         self.trail.push(format!("[{}]", parts.join(",")));
-        self.segments.extend(
-            key.first()
-                .filter(|_| !scalar)
-                .map(|(name, value)| Segment::Match { key: name.clone(), value: value.clone() }),
-        );
+        let outside = self.segments.len();
+        let names = key.iter().filter(|_| !scalar);
+        self.segments
+            .extend(names.map(|(name, value)| Segment::Match { key: name.clone(), value: value.clone() }));
         let depth = self.segments.len();
         let outcome = self.outcome(triple, Slot::Item, &List::Atomic)?;
         let kept = matches!(outcome, Outcome::Keep | Outcome::Mapping);
@@ -151,9 +150,7 @@ impl Fields<'_, '_> {
         }
         debug_assert_eq!(depth, self.segments.len(), "each level takes its segments off again");
         self.trail.pop();
-        if !scalar {
-            self.segments.pop();
-        }
+        self.segments.truncate(outside);
         Ok(there)
     }
 

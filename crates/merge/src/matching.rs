@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
+use lanai_krm::kptfile;
 use lanai_krm::package::{File, Folder};
 use lanai_types::{Limits, SafePath};
 use lanai_yaml::Document;
@@ -13,7 +14,7 @@ use crate::files::Versions;
 use crate::identity::Identity;
 use crate::judge::Judge;
 use crate::names;
-use crate::sheets::Sheet;
+use crate::sheets::{Sheet, is_json};
 
 /// A document: its file, and its place in it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,6 +43,8 @@ pub(crate) struct Sheets {
     /// Files that are looked at only: the other side has a file where this one has a folder, or the other way round, and
     /// the other side's was taken.
     pub gave_way: HashSet<SafePath>,
+    /// The local resources that have another name than upstream, by package and by the name that they have.
+    pub renamed: HashMap<(Folder, Identity), Place>,
 }
 
 /// Whether a file was taken apart.
@@ -133,6 +136,30 @@ impl Sheets {
             found.upstream.as_ref().map(|place| self.upstream[&place.path].document(place.at)),
             found.local.as_ref().map(|place| self.local[&place.path].document(place.at)),
         ]
+    }
+
+    /// Notes the local resources that have another name than upstream.
+    pub fn note_renamed(&mut self, roots: &BTreeSet<Folder>) {
+        let mut renamed = HashMap::new();
+        for (path, identity, place) in pages(&self.local) {
+            let here = Identity::here(self.local[path].document(place.at));
+            let by_file = is_json(path) || path.file_name() == kptfile::FILE_NAME;
+            if !by_file && here.is_named() && here != *identity {
+                renamed.insert((owner(roots, path), here), place);
+            }
+        }
+        self.renamed = renamed;
+    }
+
+    /// The local resource that was given the name of one that upstream adds to the same package.
+    pub fn namesake(&self, roots: &BTreeSet<Folder>, found: &Match) -> Option<&Document> {
+        let (None, Some(added), None) = (&found.original, &found.upstream, &found.local) else { return None };
+        if self.renamed.is_empty() {
+            return None;
+        }
+        let here = Identity::here(self.upstream[&added.path].document(added.at));
+        let place = self.renamed.get(&(owner(roots, &added.path), here))?;
+        Some(self.local[&place.path].document(place.at))
     }
 
     /// Finds the resources that are the same on several sides, in the order of files and documents.

@@ -15,7 +15,7 @@ pub struct Options {
     pub strategy: Strategy,
     /// Who wins where both sides changed the same.
     pub policy: Policy,
-    /// What was decided for single conflicts. The last one for a conflict counts.
+    /// What was decided for single conflicts. Two for one conflict must say the same.
     pub resolutions: Vec<Resolution>,
 }
 

@@ -68,13 +68,14 @@ fn attempt(
         }
     }
     let roots: BTreeSet<Folder> = sides.into_iter().flat_map(Package::package_roots).collect();
+    sheets.note_renamed(&roots);
     let matches = sheets.matches(judge, &roots);
-    let whole = taken_whole(judge, &sheets, &matches, versions);
+    let whole = taken_whole(judge, (&sheets, &roots), &matches, versions);
     let schemas = schemas(sides);
     let mut changes = FileChanges::new();
     for found in &matches {
         if !found.paths().any(|path| whole.contains(path)) {
-            resources::merge(judge, &schemas, &sheets, found, &mut changes)?;
+            resources::merge(judge, &schemas, (&sheets, &roots), found, &mut changes)?;
         }
     }
     // What goes makes room for what comes: a file may take the place of a folder.
@@ -117,11 +118,11 @@ fn changed([original, upstream, local]: [&Package; 3]) -> BTreeSet<&SafePath> {
     all.map(|(path, _)| path).filter(|path| !same(path)).collect()
 }
 
-/// The files that become upstream's as they are: nothing local is in them, no resolution is about them, and no resource
-/// moved between them and a file that is merged.
+/// The files that become upstream's as they are: nothing local is in them, no resolution is about them, no resource
+/// moved between them and a file that is merged, and none of upstream's has the name of a local one.
 fn taken_whole<'a>(
     judge: &Judge<'_>,
-    sheets: &'a Sheets,
+    (sheets, roots): (&'a Sheets, &BTreeSet<Folder>),
     matches: &'a [Match],
     versions: impl Fn(&SafePath) -> Versions<'a>,
 ) -> BTreeSet<&'a SafePath> {
@@ -136,6 +137,9 @@ fn taken_whole<'a>(
     });
     let mut beside: HashMap<&SafePath, Vec<&Match>> = HashMap::new();
     let mut torn: Vec<&SafePath> = Vec::new();
+    for found in matches.iter().filter(|found| sheets.namesake(roots, found).is_some()) {
+        torn.extend(found.paths().filter(|path| whole.remove(path)));
+    }
     for found in matches.iter().filter(|found| !found.is_at_home()) {
         for path in found.paths() {
             beside.entry(path).or_default().push(found);

@@ -1,15 +1,16 @@
 //! One resource, merged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lanai_krm::kptfile;
+use lanai_krm::package::Folder;
 use lanai_types::SafePath;
 use lanai_yaml::{Content, Document, Kind, Path};
 
 use crate::comments;
 use crate::compare::same;
 use crate::conflict::{ConflictId, ConflictKind};
-use crate::document::{self, is_untouched, subject};
+use crate::document::{self, OwnComments, is_untouched, subject};
 use crate::error::Error;
 use crate::fields::{Fields, Own, Scope};
 use crate::judge::{Case, Judge, Rule, Values};
@@ -26,7 +27,7 @@ pub(crate) type FileChanges = BTreeMap<SafePath, Changes>;
 pub(crate) fn merge(
     judge: &mut Judge<'_>,
     schemas: &Schemas,
-    sheets: &Sheets,
+    (sheets, roots): (&Sheets, &BTreeSet<Folder>),
     found: &Match,
     changes: &mut FileChanges,
 ) -> Result<(), Error> {
@@ -38,7 +39,13 @@ pub(crate) fn merge(
     }
     let (document, path) = match (original, upstream, local) {
         (_, None, None) | (None, None, Some(_)) => return Ok(()),
-        (None, Some(upstream), None) => (Some(upstream.clone()), None),
+        (None, Some(upstream), None) => {
+            let added = match sheets.namesake(roots, found) {
+                Some(namesake) => beside(judge, &scope, found, [upstream, namesake])?,
+                None => Some(upstream.clone()),
+            };
+            (added, None)
+        }
         (_, Some(upstream), Some(local)) => {
             let document = fields(judge, schemas, &scope, [original, Some(upstream)], local)?;
             let name =
@@ -66,6 +73,24 @@ pub(crate) fn merge(
     let Some(path) = path.or_else(|| home.map(|place| place.path.clone())) else { return Ok(()) };
     put(found.local.as_ref(), local, document, path, changes);
     Ok(())
+}
+
+/// Decides about a resource that upstream added where local gave its name to another one: both would have it. It comes only
+/// when a resolution says so.
+fn beside(
+    judge: &mut Judge<'_>,
+    scope: &Scope,
+    found: &Match,
+    [upstream, namesake]: [&Document; 2],
+) -> Result<Option<Document>, Error> {
+    let text = |document| Some(document::text_of(document));
+    let values = Values { original: None, upstream: text(upstream), local: text(namesake) };
+    let case = root_case(scope, scope.id.clone(), ConflictKind::AddedOnBoth, values);
+    Ok(match judge.decide(case, Rule::Local) {
+        Take::Local | Take::Original => None,
+        Take::Upstream => Some(upstream.clone()),
+        Take::Value(text) => Some(value(&scope.id, found, text)?),
+    })
 }
 
 /// Where a resource can stand, as far as files and folders of different sides are not in each other's way.
@@ -137,7 +162,8 @@ fn scope(sheets: &Sheets, found: &Match, document: Option<&Document>) -> Option<
         _ if path.file_name() == kptfile::FILE_NAME => Own::NestedKptfile,
         _ => Own::Nothing,
     };
-    Some(Scope { id, path, subject: subject(document?), own })
+    let page = found.local.as_ref().map_or(0, |place| place.at);
+    Some(Scope { id, path, page, subject: subject(document?), own })
 }
 
 /// Merges the fields and the comments of the document itself.
@@ -210,11 +236,14 @@ fn own_comments(
         Some(Take::Original) => return document::with_own_comments(&merged, &before).unwrap_or(merged),
         None => {}
     }
-    let aspects = [Aspect::Preface, Aspect::HeadComment, Aspect::FootComment];
-    for (at, aspect) in aspects.into_iter().enumerate() {
+    let values = |at: usize| Values {
+        original: before[at].clone(),
+        upstream: theirs[at].clone(),
+        local: ours[at].clone(),
+    };
+    for (at, aspect) in OWN_ASPECTS.into_iter().enumerate() {
         let id = names::aspect(&scope.id, aspect);
-        let values =
-            Values { original: before[at].clone(), upstream: theirs[at].clone(), local: ours[at].clone() };
+        let values = values(at);
         let settled = comments::settle(before[at].as_deref(), theirs[at].as_deref(), ours[at].as_deref());
         wanted[at] = match (settled, judge.pinned(&id)) {
             (comments::Settled::As(comment), None) => comment,
@@ -225,9 +254,33 @@ fn own_comments(
             }
         };
     }
-    // Where they cannot stand, the document goes without.
-    document::with_own_comments(&merged, &wanted).unwrap_or(merged)
+    // Behind another document, what stands before the marker would belong to that one.
+    let with = |document: &Document, wanted: &OwnComments| {
+        let stands = scope.page == 0 || wanted[0].is_none() || wanted[0] == ours[0];
+        document::with_own_comments(document, wanted).filter(|_| stands)
+    };
+    if let Some(document) = with(&merged, &wanted) {
+        return document;
+    }
+    // Of those that cannot stand together, each comes that can; what was kept of the others is told.
+    let mut document = merged;
+    let mut have = ours.clone();
+    for (at, aspect) in OWN_ASPECTS.into_iter().enumerate().filter(|(at, _)| wanted[*at] != ours[*at]) {
+        let mut next = have.clone();
+        next[at].clone_from(&wanted[at]);
+        if let Some(noted) = with(&document, &next) {
+            (document, have) = (noted, next);
+            continue;
+        }
+        let id = names::aspect(&scope.id, aspect);
+        if !judge.kept(&id, ours[at].as_deref()) {
+            judge.left_out(root_case(scope, id, ConflictKind::CommentsDiffer, values(at)));
+        }
+    }
+    document
 }
+
+const OWN_ASPECTS: [Aspect; 3] = [Aspect::Preface, Aspect::HeadComment, Aspect::FootComment];
 
 fn root_case(scope: &Scope, id: String, kind: ConflictKind, values: Values) -> Case {
     let (path, subject) = (scope.path.clone(), scope.subject.clone());

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use lanai_krm::Package;
-use lanai_krm::package::Folder;
+use lanai_krm::package::{File, Folder};
 use lanai_types::SafePath;
 
 use crate::conflict::{Conflict, Decider, Side};
@@ -12,7 +12,7 @@ use crate::judge::Judge;
 use crate::options::{Options, Policy, Strategy};
 use crate::packages::merge_resources;
 use crate::shapes::{self, Precedence};
-use crate::subpackages::file_untouched;
+use crate::subpackages::{Content, fetched_here, file_untouched};
 
 /// A merged package.
 #[derive(Clone, Debug)]
@@ -31,29 +31,30 @@ pub struct Merged {
 ///
 /// # Errors
 /// [`Error::Conflicts`] under [`Policy::Fail`]; [`Error::LocallyModified`] for a fast-forward that is none;
-/// [`Error::Duplicate`] for a resource that a changed file holds twice; a result that breaks the rules of packages.
+/// [`Error::Unfit`] and [`Error::TwoResolutions`] for resolutions that cannot be followed, whether there is such a conflict
+/// or not; [`Error::Duplicate`] for a resource that a changed file holds twice; a result that breaks the rules of packages.
 pub fn three_way(
     original: &Package,
     upstream: &Package,
     local: &Package,
     options: &Options,
 ) -> Result<Merged, Error> {
-    let mut judge = Judge::new(options);
+    let mut judge = Judge::new(options)?;
     let package = match options.strategy {
         Strategy::ResourceMerge => merge_resources(&mut judge, [original, upstream, local])?,
         Strategy::FastForward => {
-            let modified = modified(original, local);
+            let modified = modified([original, upstream, local]);
             if !modified.is_empty() {
                 return Err(Error::LocallyModified(modified));
             }
-            with_kptfile(&mut judge, [original, upstream, local], upstream.clone())?
+            with_kptfiles(&mut judge, [original, upstream, local], upstream.clone())?
         }
         Strategy::ForceDeleteReplace => {
-            with_kptfile(&mut judge, [original, upstream, local], upstream.clone())?
+            with_kptfiles(&mut judge, [original, upstream, local], upstream.clone())?
         }
         Strategy::CopyMerge => {
             let copied = copy(&mut judge, [original, upstream, local])?;
-            with_kptfile(&mut judge, [original, upstream, local], copied)?
+            with_kptfiles(&mut judge, [original, upstream, local], copied)?
         }
     };
     let conflicts = judge.conflicts;
@@ -65,14 +66,21 @@ pub fn three_way(
     Ok(Merged { package, conflicts })
 }
 
-/// The files that local changed, added or removed.
-fn modified(original: &Package, local: &Package) -> Vec<SafePath> {
+/// The files that local changed, added or removed. What no strategy takes away does not count: packages inside that were
+/// fetched here, and that upstream only names.
+fn modified([original, upstream, local]: [&Package; 3]) -> Vec<SafePath> {
     let mut paths: Vec<&SafePath> = original.iter().chain(local.iter()).map(|(path, _)| path).collect();
     paths.sort();
     paths.dedup();
+    let fetched = fetched_here(upstream, local);
+    let stays = |path: &SafePath| {
+        fetched
+            .iter()
+            .any(|one| one.kptfile == *path || one.content == Content::Local && one.folder.holds(path))
+    };
     let changed = paths.into_iter().filter(|path| {
         let new_kptfile = path.as_str() == KPTFILE && original.get(path).is_none();
-        !new_kptfile && !file_untouched(original, local, path)
+        !new_kptfile && !stays(path) && !file_untouched(original, local, path)
     });
     changed.cloned().collect()
 }
@@ -109,23 +117,40 @@ fn copy(judge: &mut Judge<'_>, sides: [&Package; 3]) -> Result<Package, Error> {
 
 const KPTFILE: &str = "Kptfile";
 
-/// Gives a package the merged Kptfile.
-fn with_kptfile(judge: &mut Judge<'_>, sides: [&Package; 3], mut result: Package) -> Result<Package, Error> {
+/// Gives a package its merged Kptfile, and packages inside that were fetched here what is theirs.
+fn with_kptfiles(judge: &mut Judge<'_>, sides: [&Package; 3], mut result: Package) -> Result<Package, Error> {
+    let [_, upstream, local] = sides;
     let path: SafePath = KPTFILE.parse().map_err(lanai_krm::package::Error::from)?;
+    // A package that has a Kptfile keeps one, also when upstream is a plain folder.
+    match merged_alone(judge, sides, &path)?.or_else(|| local.get(&path).cloned()) {
+        Some(file) => _ = result.insert(path, file)?,
+        None => _ = result.remove(&path),
+    }
+    for fetched in fetched_here(upstream, local) {
+        if result.get(&fetched.kptfile).is_none() {
+            continue;
+        }
+        let content = local.below(&fetched.folder).filter(|_| fetched.content == Content::Local);
+        for (path, file) in content.filter(|(path, _)| **path != fetched.kptfile) {
+            result.insert(path.clone(), file.clone())?;
+        }
+        if let Some(file) = merged_alone(judge, sides, &fetched.kptfile)? {
+            result.insert(fetched.kptfile, file)?;
+        }
+    }
+    Ok(result)
+}
+
+/// A Kptfile, merged without what is around it.
+fn merged_alone(judge: &mut Judge<'_>, sides: [&Package; 3], path: &SafePath) -> Result<Option<File>, Error> {
     let mut alone = Vec::new();
     for side in sides {
         let mut package = Package::new(*side.limits());
-        if let Some(file) = side.get(&path) {
+        if let Some(file) = side.get(path) {
             package.insert(path.clone(), file.clone())?;
         }
         alone.push(package);
     }
-    let [original, upstream, local] = &alone[..] else { return Ok(result) };
-    let merged = merge_resources(judge, [original, upstream, local])?;
-    // A package that has a Kptfile keeps one, also when upstream is a plain folder.
-    match merged.get(&path).or_else(|| local.get(&path)) {
-        Some(file) => result.insert(path, file.clone())?,
-        None => result.remove(&path),
-    };
-    Ok(result)
+    let [original, upstream, local] = &alone[..] else { return Ok(None) };
+    Ok(merge_resources(judge, [original, upstream, local])?.get(path).cloned())
 }

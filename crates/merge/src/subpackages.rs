@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use lanai_krm::Package;
 use lanai_krm::kptfile;
-use lanai_krm::package::Folder;
+use lanai_krm::package::{File, Folder};
 use lanai_types::SafePath;
 use lanai_yaml::{NodeRef, Path, Stream};
 
@@ -84,6 +84,51 @@ enum Fetched {
     Yes,
     /// There is a reference only.
     No,
+}
+
+/// A package inside that was fetched here, and that upstream only names.
+pub(crate) struct FetchedHere {
+    pub folder: Folder,
+    pub kptfile: SafePath,
+    pub content: Content,
+}
+
+/// Whose content a package has that was fetched here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// What was fetched: upstream has none.
+    Local,
+    /// Upstream has content beside the name.
+    Upstream,
+}
+
+/// The packages inside that come from the same place on both sides, and of which only local knows the version: a lock that
+/// is local's alone.
+pub(crate) fn fetched_here(upstream: &Package, local: &Package) -> Vec<FetchedHere> {
+    let mut found = Vec::new();
+    for folder in local.package_roots() {
+        let Some(kptfile) = kptfile_of(&folder) else { continue };
+        let (Some(theirs), Some(ours)) = (origin(upstream, &folder), origin(local, &folder)) else {
+            continue;
+        };
+        let (Origin::Remote { source: theirs, .. }, Origin::Remote { source: ours, .. }) = (theirs, ours)
+        else {
+            continue;
+        };
+        if theirs == ours && !is_locked(upstream, &kptfile) && is_locked(local, &kptfile) {
+            let only_named = upstream.below(&folder).count() == 1;
+            let content = if only_named { Content::Local } else { Content::Upstream };
+            found.push(FetchedHere { folder, kptfile, content });
+        }
+    }
+    found
+}
+
+/// Whether a Kptfile says which version its package is of.
+fn is_locked(package: &Package, kptfile: &SafePath) -> bool {
+    let stream = package.get(kptfile).and_then(File::text).and_then(|text| Stream::parse(text).ok());
+    let first = stream.as_ref().and_then(|stream| stream.documents().first());
+    first.and_then(|document| document.root().get("upstreamLock")).is_some_and(|lock| !lock.is_null())
 }
 
 /// What is to be done with a package inside the package.

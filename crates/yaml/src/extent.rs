@@ -119,7 +119,10 @@ impl<'a> Extents<'a> {
         let node = self.tree.node(id);
         let start = node.span.start;
         let cuts = self.cuts_of(id).iter().map(|cut| cut.first);
-        let first = node.first.get().filter(|first| self.in_source(*first)).into_iter().chain(cuts);
+        // Those that changed places stand where they stood.
+        let many = if node.reshaped { usize::MAX } else { 1 };
+        let children = self.tree.children(id).take(many).filter(|child| self.in_source(*child));
+        let first = children.chain(cuts);
         let first =
             first.min_by_key(|first| self.content_start(*first)).filter(|_| node.style == Style::Block);
         let start = match first {
@@ -191,13 +194,15 @@ impl<'a> Extents<'a> {
                 work.extend(Some(cut.last).filter(|last| self.tree.node(*last).style == Style::Block));
             }
             let children: Vec<NodeId> = self.tree.children(at).filter(|id| self.in_source(*id)).collect();
-            let tail =
-                children.len().saturating_sub(if self.tree.node(at).kind == Kind::Mapping { 2 } else { 1 });
-            for child in &children[tail..] {
+            let width = if self.tree.node(at).kind == Kind::Mapping { 2 } else { 1 };
+            // Those that changed places stand where they stood.
+            let many = if self.tree.node(at).reshaped { children.len() } else { width };
+            let tail = &children[children.len().saturating_sub(many)..];
+            for child in tail {
                 end = end.max(self.own_end(*child));
             }
-            let last = children.last().filter(|last| self.tree.node(**last).style == Style::Block);
-            work.extend(last);
+            let last = tail.iter().max_by_key(|child| self.tree.node(**child).span.end);
+            work.extend(last.filter(|last| self.tree.node(**last).style == Style::Block));
         }
         end
     }

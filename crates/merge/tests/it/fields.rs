@@ -52,9 +52,18 @@ fn mappings() {
     check_spec(
         ["v:\n  a: 1\n", "", "v:\n  a: 2\n  c: 3\n"],
         "v:\n  c: 3\n",
-        &["RemovedUpstreamChangedLocally v.a upstream"],
+        &["RemovedUpstreamChangedLocally v upstream", "RemovedUpstreamChangedLocally v.a upstream"],
     );
-    check_spec(["v:\n  a: 1\n", "", "v:\n  a: 1\n  c: 3\n"], "v:\n  c: 3\n", &[]);
+    check_spec(
+        ["v:\n  a: 1\n", "", "v:\n  a: 1\n  c: 3\n"],
+        "v:\n  c: 3\n",
+        &["RemovedUpstreamChangedLocally v upstream"],
+    );
+    check_spec(
+        ["v:\n  w: {a: 1}\n", "", "v:\n  w: {a: 1, c: 3}\n"],
+        "v:\n  w: {c: 3}\n",
+        &["RemovedUpstreamChangedLocally v.w upstream"],
+    );
     check_spec(["v:\n  a: 1\n", "v: {}\n", "v:\n  a: 1\n"], "v: {}\n", &[]);
     check_spec(["v:\n  a: 1\n", "v:\n  a: 1\n", ""], "", &[]);
     check_spec(
@@ -155,4 +164,36 @@ fn what_an_alias_names_is_not_changed_behind_its_back() {
     let sides = [base, "a:\n  v: 2\nb:\n  v: 1\n", "a: &x\n  v: 1\nb: *x\nc: 1\n"].map(custom);
     let merged = one_file([&sides[0], &sides[1], &sides[2]]);
     assert_eq!(text(&merged.package, "a.yaml"), custom("a:\n  v: 2\nb:\n  v: 1\nc: 1\n"));
+}
+
+#[test]
+fn comments_before_the_marker() {
+    let noted = |v: u8| format!("# licence\n---\n{}", custom(&format!("v: {v}\nw: 1\n")));
+    let plain = |v: u8, w: u8| custom(&format!("v: {v}\nw: {w}\n"));
+    let merged = |sides: [&str; 3]| {
+        let merged = one("a.yaml", sides, &policy(Policy::UpstreamWins));
+        (text(&merged.package, "a.yaml"), lines(&merged.conflicts))
+    };
+    let arrived = format!("# licence\n---\n{}", plain(2, 5));
+    assert_eq!(merged([&plain(1, 1), &noted(2), &plain(1, 5)]), (arrived.clone(), vec![]));
+    assert_eq!(merged([&plain(1, 1), &noted(2), &arrived]), (arrived.clone(), vec![]));
+    let marked = format!("---\n{}", plain(1, 5));
+    assert_eq!(merged([&plain(1, 1), &noted(2), &marked]), (arrived.clone(), vec![]));
+    // Both changed it.
+    let (one, two) = (format!("# one\n---\n{}", plain(1, 1)), format!("# two\n---\n{}", plain(1, 5)));
+    let conflict = vec!["CommentsDiffer . upstream".to_owned()];
+    assert_eq!(merged([&one, &noted(2), &two]), (arrived.clone(), conflict.clone()));
+    assert_eq!(merged([&one, &noted(2), &plain(1, 5)]), (arrived, conflict));
+    // Behind another document it would belong to that one.
+    let other = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: own\n";
+    let behind = |v: u8| format!("{other}---\n{}", plain(v, 5));
+    let local = vec!["CommentsDiffer . local".to_owned()];
+    assert_eq!(merged([&plain(1, 1), &noted(2), &behind(1)]), (behind(2), local.clone()));
+    assert_eq!(merged([&one, &noted(2), &behind(1)]), (behind(2), local));
+}
+
+#[test]
+fn comments_without_a_place() {
+    let sides = ["v:\n  a: 1 # one\n  b: 1\n", "v:\n  a: 1 # two\n  b: 2\n", "v: {a: 1, b: 1}\n"];
+    check_spec(sides, "v: {a: 1, b: 2}\n", &["CommentsDiffer v.a local"]);
 }

@@ -44,11 +44,11 @@ fn removed_items() {
     let two = "  - port: 80\n    targetPort: 1\n  - port: 81\n";
     let edited = "  - port: 80\n    targetPort: 3\n  - port: 81\n";
     check_ports([two, "  - port: 81\n", two], "  - port: 81\n", &[]);
-    let conflict = "RemovedUpstreamChangedLocally spec.ports[port=80] upstream";
+    let conflict = "RemovedUpstreamChangedLocally spec.ports[port=80][protocol=TCP] upstream";
     check_ports([two, "  - port: 81\n", edited], "  - port: 81\n", &[conflict]);
     // Removed locally: it stays away, unless upstream changed it; then it comes back whole.
     check_ports([two, &format!("{two}  - port: 9\n"), "  - port: 81\n"], "  - port: 81\n  - port: 9\n", &[]);
-    let conflict = "RemovedLocallyChangedUpstream spec.ports[port=80] upstream";
+    let conflict = "RemovedLocallyChangedUpstream spec.ports[port=80][protocol=TCP] upstream";
     let back = "  - port: 81\n  - port: 80\n    targetPort: 3\n";
     check_ports([two, edited, "  - port: 81\n"], back, &[conflict]);
 }
@@ -167,7 +167,11 @@ fn comments_above_items() {
     let (plain, new, mine) = (noted("", 1), noted("  # why\n", 1), noted("", 2));
     check_ports([&plain, &new, &mine], &noted("  # why\n", 2), &[]);
     let (theirs, ours) = (noted("  # theirs\n", 1), noted("  # ours\n", 1));
-    check_ports([&plain, &theirs, &ours], &theirs, &["CommentsDiffer spec.ports[port=80] upstream"]);
+    check_ports(
+        [&plain, &theirs, &ours],
+        &theirs,
+        &["CommentsDiffer spec.ports[port=80][protocol=TCP] upstream"],
+    );
 }
 
 #[test]
@@ -207,5 +211,24 @@ fn comments_go_with_the_last_item() {
         ["  # why\n  - port: 80\n  - port: 81\n", theirs, "  # why\n  - port: 80\n  - port: 81\n"],
         theirs,
         &[],
+    );
+}
+
+#[test]
+fn all_keys_of_an_item_are_shown() {
+    let ports = |tcp: &str, udp: &str| {
+        let item = |protocol: &str, name: &str| {
+            format!("  - port: 53\n    protocol: {protocol}\n    name: {name}\n")
+        };
+        format!("{}{}", item("TCP", tcp), item("UDP", udp))
+    };
+    let sides = [ports("a", "b"), ports("c", "d"), ports("e", "f")];
+    check_ports(
+        sides.each_ref().map(String::as_str),
+        &ports("c", "d"),
+        &[
+            "BothChanged spec.ports[port=53][protocol=TCP].name upstream",
+            "BothChanged spec.ports[port=53][protocol=UDP].name upstream",
+        ],
     );
 }

@@ -1,6 +1,6 @@
 //! Resources across files, and packages in packages.
 
-use lanai_merge::{Error, Options, Policy, Subject, three_way};
+use lanai_merge::{ConflictId, Error, Options, Policy, Resolution, Subject, Take, three_way};
 
 use crate::support::{custom, lines, one, package, policy, text};
 
@@ -302,4 +302,42 @@ fn removed_here_and_only_moved_or_commented_upstream() {
     let conflict = "RemovedUpstreamChangedLocally . local";
     let noted: &[(&str, &str)] = &[("f.yaml", &own), ("g.yaml", &noted)];
     check([before, mine, noted], noted, &[conflict]);
+}
+
+#[test]
+fn a_name_that_was_given_away_here() {
+    let map = |mark: &str, name: &str, value: u8| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata:{mark}\n  name: {name}\ndata:\n  v: \"{value}\"\n")
+    };
+    let (before, renamed) = (map("", "a", 1), map(" # kpt-merge: /a", "b", 1));
+    let (changed, theirs) = (map("", "a", 2), map("", "b", 7));
+    let followed = map(" # kpt-merge: /a", "b", 2);
+    let original = package(&[("a.yaml", &before)]);
+    let local = package(&[("a.yaml", &renamed)]);
+    let beside = format!("{changed}---\n{theirs}");
+    for (upstream, id) in [
+        (package(&[("a.yaml", &beside)]), "a.yaml:ConfigMap/b"),
+        (package(&[("a.yaml", &changed), ("b.yaml", &theirs)]), "b.yaml:ConfigMap/b"),
+    ] {
+        for policy in [Policy::UpstreamWins, Policy::LocalWins] {
+            let options = Options { policy, ..Options::default() };
+            let merged = three_way(&original, &upstream, &local, &options).unwrap();
+            assert_eq!(merged.package, package(&[("a.yaml", &followed)]));
+            assert_eq!(lines(&merged.conflicts), ["AddedOnBoth . local"]);
+            assert_eq!(merged.conflicts[0].id.as_str(), id);
+        }
+        let resolutions = vec![Resolution { conflict: ConflictId::new(id), take: Take::Upstream }];
+        let options = Options { resolutions, ..Options::default() };
+        let merged = three_way(&original, &upstream, &local, &options).unwrap();
+        let all: String = merged.package.iter().map(|(_, file)| file.text().unwrap()).collect();
+        assert!(all.contains(&followed) && all.contains(&theirs), "{all}");
+        let again = three_way(&original, &upstream, &merged.package, &options).unwrap();
+        assert_eq!(again.package, merged.package);
+    }
+    // Another package may have the name.
+    let kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: in\n";
+    let upstream = package(&[("a.yaml", &before), ("in/Kptfile", kptfile), ("in/b.yaml", &theirs)]);
+    let merged = three_way(&original, &upstream, &local, &Options::default()).unwrap();
+    assert_eq!(merged.conflicts, []);
+    assert_eq!(text(&merged.package, "in/b.yaml"), theirs);
 }

@@ -133,4 +133,44 @@ fn a_part_of_what_upstream_removed() {
         ["w: 0\nv: {a: 1}\n", "w: 0\n", "w: 0\nv: {a: 3}\n"],
         ["w: 0\n", "w: 0\nv: {a: 3}\n", "w: 0\nv: {a: 1}\n", "w: 0\nv: {a: 9}\n"],
     );
+    // With keys of local's own, it is about the whole.
+    check(
+        ["w: 0\nv: {a: 1}\n", "w: 0\n", "w: 0\nv: {a: 1, c: 3}\n"],
+        ["w: 0\n", "w: 0\nv: {a: 1, c: 3}\n", "w: 0\nv: {a: 1}\n", "w: 0\nv: 9\n"],
+    );
+}
+
+#[test]
+fn resolutions_that_cannot_be_followed() {
+    let nothing = package(&[]);
+    let refused = |takes: &[(&str, Take)]| {
+        let resolutions = takes
+            .iter()
+            .map(|(id, take)| Resolution { conflict: ConflictId::new(*id), take: take.clone() })
+            .collect();
+        let options = Options { resolutions, ..Options::default() };
+        three_way(&nothing, &nothing, &nothing, &options).err().map(|error| error.to_string())
+    };
+    let value = |id, text: &str| refused(&[(id, Take::Value(text.into()))]);
+    assert_eq!(
+        value("run.sh~mode", "runnable").unwrap(),
+        "conflict \"run.sh~mode\" cannot be resolved so: a mode is regular, executable or symlink"
+    );
+    assert_eq!(value("run.sh~mode", "executable"), None);
+    assert_eq!(
+        value("a.yaml:Thing/a#v~line-comment", "one\ntwo").unwrap(),
+        "conflict \"a.yaml:Thing/a#v~line-comment\" cannot be resolved so: the comment on a line is one line"
+    );
+    assert_eq!(value("a.yaml:Thing/a#v~line-comment", "one\n"), None);
+    assert_eq!(value("a.yaml:Thing/a#v~head-comment", "one\ntwo"), None);
+    assert_eq!(
+        value("inner/", "text").unwrap(),
+        "conflict \"inner/\" cannot be resolved so: a package inside the package is upstream's, local's or the original one"
+    );
+    assert_eq!(refused(&[("inner/", Take::Local)]), None);
+    assert_eq!(
+        refused(&[("a#v", Take::Local), ("b", Take::Local), ("a#v", Take::Upstream)]).unwrap(),
+        "there are two resolutions for conflict \"a#v\", and they differ; keep one of them"
+    );
+    assert_eq!(refused(&[("a#v", Take::Local), ("a#v", Take::Local)]), None);
 }

@@ -72,3 +72,46 @@ fn fail_returns_the_conflicts() {
     let merged = three_way(&sides[0], &sides[0], &sides[2], &policy(Policy::Fail)).unwrap();
     assert_eq!(text(&merged.package, "a.yaml"), "a: 3\n");
 }
+
+const REMOTE: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: remote\nupstream:\n  type: git\n  git:\n    repo: https://example.com/r\n    directory: /d\n    ref: v1\n";
+const LOCK: &str = "upstreamLock:\n  type: git\n  git:\n    commit: abc\n";
+
+#[test]
+fn packages_that_were_fetched_here_keep_lock_and_content() {
+    let fetched = format!("{REMOTE}{LOCK}");
+    let original = package(&[("Kptfile", KPTFILE), ("a", "1\n"), ("remote/Kptfile", REMOTE)]);
+    let local = package(&[
+        ("Kptfile", LOCAL_KPTFILE),
+        ("a", "1\n"),
+        ("remote/Kptfile", &fetched),
+        ("remote/b", "b\n"),
+    ]);
+    let newer = REMOTE.replace("v1\n", "v2\n");
+    for name in ["fast-forward", "force-delete-replace", "copy-merge"] {
+        for remote in [REMOTE, &newer] {
+            let upstream = package(&[("Kptfile", KPTFILE), ("a", "2\n"), ("remote/Kptfile", remote)]);
+            let merged = three_way(&original, &upstream, &local, &strategy(name.parse().unwrap())).unwrap();
+            assert_eq!(text(&merged.package, "remote/Kptfile"), format!("{remote}{LOCK}"), "{name}");
+            assert_eq!(text(&merged.package, "remote/b"), "b\n", "{name}");
+            assert_eq!(text(&merged.package, "a"), "2\n");
+            assert_eq!(merged.conflicts, []);
+        }
+    }
+    // A lock of upstream's is upstream's; another place has another lock.
+    let theirs = fetched.replace("abc", "def");
+    let elsewhere = REMOTE.replace("/d\n", "/e\n");
+    for remote in [&theirs, &elsewhere] {
+        let upstream = package(&[("Kptfile", KPTFILE), ("remote/Kptfile", remote)]);
+        let merged =
+            three_way(&original, &upstream, &local, &strategy(Strategy::ForceDeleteReplace)).unwrap();
+        assert_eq!(text(&merged.package, "remote/Kptfile"), *remote);
+        assert_eq!(text(&merged.package, "remote/b"), "");
+    }
+    // What would be lost is told.
+    let upstream = package(&[("Kptfile", KPTFILE)]);
+    let error = three_way(&original, &upstream, &local, &strategy(Strategy::FastForward)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "local files have been modified: remote/Kptfile, remote/b; use another strategy"
+    );
+}

@@ -351,6 +351,12 @@ fn packages(cases: &mut Vec<Case>) {
     let renamed = one.replace("metadata:\n  name: a\n", "metadata: # kpt-merge: /a\n  name: mine\n");
     let kptfile = &Heads::kptfile("");
     let mut add = |name, sides: [&[(&str, &str)]; 3], row| cases.push(case(name, sides.map(files), row));
+    let taken = renamed.replace("name: mine", "name: b");
+    add(
+        "resource added upstream with a name that another one was given here",
+        [&[("a.yaml", one)], &[("a.yaml", one), ("b.yaml", &Heads::map("b", "1"))], &[("a.yaml", &taken)]],
+        Some("new resource with a name that another one was given here"),
+    );
     add("resource added upstream", [&[("a.yaml", one)], &[("a.yaml", &both)], &[("a.yaml", one)]], None);
     add("resource removed upstream", [&[("a.yaml", &both)], &[("a.yaml", one)], &[("a.yaml", &both)]], None);
     add(
