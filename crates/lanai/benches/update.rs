@@ -123,13 +123,13 @@ impl World {
     fn measure(&self, program: &str, rounds: usize) -> Result<Measured> {
         let work = self.path("work");
         let report = self.path("peak");
-        let timed = is_there("/usr/bin/time");
+        let measures_memory = is_there("/usr/bin/time");
         let mut times = Vec::new();
         for _ in 0..rounds {
             self.git(&work, &["reset", "-q", "--hard"])?;
             self.git(&work, &["clean", "-fdq"])?;
-            let mut command = Command::new(if timed { "/usr/bin/time" } else { program });
-            if timed {
+            let mut command = Command::new(if measures_memory { "/usr/bin/time" } else { program });
+            if measures_memory {
                 command.args(["-f", "%M", "-o"]).arg(&report).arg(program);
             }
             command.args(["pkg", "update", "pkg@v2"]);

@@ -390,9 +390,9 @@ fn files_are_formatted() {
 
 #[test]
 fn formatting_changes_no_value_unless_asked() {
-    let folded = "b: >-\n   x\n    y\n   z\n";
+    let scalar = "b: >-\n   x\n    y\n   z\n";
     for before in ["", "a: 1\na: 2\n", "? [q]\n: 1\n"] {
-        let text = format!("{before}{folded}");
+        let text = format!("{before}{scalar}");
         let folder = Folder::with(&[("f.yaml", text.as_str())]);
         let seen = folder.run(&["fmt", "f.yaml"], "", &[]);
         assert!(seen.code == Some(1) && seen.stderr.contains("a value changes"), "{seen:?}");
