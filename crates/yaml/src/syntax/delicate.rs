@@ -13,7 +13,7 @@ pub(super) fn is_delicate(source: &str, document: Span, tokens: &[Token], commen
         || text.contains('\u{feff}')
         || document.end as usize == source.len() && !text.ends_with('\n')
         || has_delicate_token(source, tokens)
-        || has_comment_in_flow(tokens, comments)
+        || has_comment_in_odd_place(source, tokens, comments)
         || begins_beside_marker(source, tokens)
 }
 
@@ -76,17 +76,24 @@ fn has_delicate_token(source: &str, tokens: &[Token]) -> bool {
     })
 }
 
-/// Whether a comment stands between brackets.
-fn has_comment_in_flow(tokens: &[Token], comments: &[Span]) -> bool {
+/// Whether a comment stands between brackets, or behind a dash on its line.
+fn has_comment_in_odd_place(source: &str, tokens: &[Token], comments: &[Span]) -> bool {
     if comments.is_empty() {
         return false;
     }
     let mut comments = comments.iter().peekable();
     let mut depth = 0_usize;
+    let mut dash = None;
     tokens.iter().any(|token| {
-        let passed =
-            std::iter::from_fn(|| comments.next_if(|comment| comment.start < token.span.start)).count();
-        let inside = depth > 0 && passed > 0;
+        let mut passed = std::iter::from_fn(|| comments.next_if(|comment| comment.start < token.span.start));
+        let first = passed.next();
+        passed.for_each(drop);
+        let behind_dash = dash.zip(first).is_some_and(|(end, comment)| {
+            let gap = Span { start: end, end: comment.start };
+            !gap.of(source).contains('\n')
+        });
+        dash = Some(token.span.end).filter(|_| token.kind == TokenKind::BlockEntry);
+        let inside = behind_dash || depth > 0 && first.is_some();
         match token.kind {
             TokenKind::FlowSequenceStart | TokenKind::FlowMappingStart => depth += 1,
             TokenKind::FlowSequenceEnd | TokenKind::FlowMappingEnd => depth = depth.saturating_sub(1),
