@@ -427,6 +427,17 @@ impl Edit {
     fn try_on_model(&self, node: &mut Node, root: &Node) -> Option<()> {
         // An order that changes nothing does not expand an alias.
         let turns = matches!(self, Edit::Reorder(order) if !order.is_sorted());
+        if matches!(node.value, Value::Alias(_)) {
+            // Nor does removing what is not there.
+            let meant = node.expanded(root);
+            match (self, &meant.value) {
+                (Edit::Remove(key), Value::Mapping(_)) if meant.position(key, root).is_none() => {
+                    return Some(());
+                }
+                (Edit::RemoveItem(at), Value::Sequence(items)) if *at >= items.len() => return Some(()),
+                _ => {}
+            }
+        }
         if self.needs().is_some() || turns {
             if matches!(node.value, Value::Alias(_)) {
                 node.value = node.expanded(root).value;
