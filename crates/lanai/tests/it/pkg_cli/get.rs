@@ -15,7 +15,7 @@ fn a_package_is_fetched_without_losing_a_byte() {
     );
     let commit = world.commit_of("v1");
     assert_eq!(
-        world.read("work/shop/Kptfile"),
+        world.read("desk/shop/Kptfile"),
         format!(
             "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: shop # as upstream calls it\n\
              upstream:\n  type: git\n  git:\n    repo: {repo}\n    directory: /web\n    ref: v1\n  updateStrategy: resource-merge\n\
@@ -26,8 +26,8 @@ fn a_package_is_fetched_without_losing_a_byte() {
     let marked = DEPLOYMENT
         .replace("metadata:\n", "metadata: # kpt-merge: shop/web\n")
         .replace("  namespace: shop\n", "  namespace: shop\n  annotations:\n    internal.kpt.dev/upstream-identifier: 'apps|Deployment|shop|web'\n");
-    assert_eq!(world.read("work/shop/deploy.yaml"), marked);
-    assert_eq!(world.names("work"), ["shop/Kptfile", "shop/README.md", "shop/deploy.yaml"]);
+    assert_eq!(world.read("desk/shop/deploy.yaml"), marked);
+    assert_eq!(world.names("desk"), ["shop/Kptfile", "shop/README.md", "shop/deploy.yaml"]);
 }
 
 #[test]
@@ -37,20 +37,20 @@ fn the_destination_is_where_kpt_puts_it() {
     let check = |destination: &[&str], file: &str| {
         let seen = world.lanai(&[&["get", address.as_str()], destination].concat());
         assert_eq!(seen.code, Some(0), "{seen:?}");
-        assert!(world.path(file).is_file(), "{file}: {:?}", world.names("work"));
+        assert!(world.path(file).is_file(), "{file}: {:?}", world.names("desk"));
     };
-    check(&[], "work/web/Kptfile");
-    check(&["other"], "work/other/Kptfile");
-    check(&["other"], "work/other/web/Kptfile");
-    std::fs::create_dir(world.path("work/empty")).unwrap();
-    check(&["empty"], "work/empty/web/Kptfile");
-    std::fs::create_dir(world.path("work/here")).unwrap();
+    check(&[], "desk/web/Kptfile");
+    check(&["other"], "desk/other/Kptfile");
+    check(&["other"], "desk/other/web/Kptfile");
+    std::fs::create_dir(world.path("desk/empty")).unwrap();
+    check(&["empty"], "desk/empty/web/Kptfile");
+    std::fs::create_dir(world.path("desk/here")).unwrap();
     let lanai = env!("CARGO_BIN_EXE_lanai");
-    let seen = world.run_in("work/here", lanai, &["pkg", "get", &address, "."]);
+    let seen = world.run_in("desk/here", lanai, &["pkg", "get", &address, "."]);
     assert_eq!(seen.code, Some(0), "{seen:?}");
-    assert!(world.read("work/here/Kptfile").contains("name: here"));
-    let seen = world.run_in("work/here", lanai, &["pkg", "get", &address, "."]);
-    assert!(seen.stderr.contains("/work/here\" already exists"), "{seen:?}");
+    assert!(world.read("desk/here/Kptfile").contains("name: here"));
+    let seen = world.run_in("desk/here", lanai, &["pkg", "get", &address, "."]);
+    assert!(seen.stderr.contains("/desk/here\" already exists"), "{seen:?}");
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn versions_are_branches_tags_and_commits() {
     let check = |address: &str, to: &str, asked: &str, found: &str, commit: &str| {
         let seen = world.lanai(&["get", &world.address(address), to]);
         assert_eq!(seen.code, Some(0), "{seen:?}");
-        let kptfile = world.read(&format!("work/{to}/Kptfile"));
+        let kptfile = world.read(&format!("desk/{to}/Kptfile"));
         let (upstream, lock) = kptfile.split_once("upstreamLock:").unwrap();
         assert!(upstream.contains(&format!("ref: {asked}\n")), "{kptfile}");
         assert!(lock.contains(&format!("ref: {found}\n    commit: {commit}\n")), "{kptfile}");
@@ -76,7 +76,7 @@ fn versions_are_branches_tags_and_commits() {
 fn a_repository_can_be_a_path() {
     let world = World::with_web();
     let remote = world.path("remote").display().to_string();
-    let kptfile = |to: &str| world.read(&format!("work/{to}/Kptfile"));
+    let kptfile = |to: &str| world.read(&format!("desk/{to}/Kptfile"));
     assert_eq!(world.lanai(&["get", "../remote.git/web@v1", "a"]).code, Some(0));
     assert_eq!(world.lanai(&["get", &format!("{remote}.git/web@v1"), "b"]).code, Some(0));
     let upstream = world.path("upstream").display().to_string();
@@ -85,10 +85,10 @@ fn a_repository_can_be_a_path() {
     assert!(kptfile("c").contains(&format!("repo: {upstream}\n")), "{}", kptfile("c"));
     world.commit();
     for package in ["a@v2", "b@v2", "c@v2"] {
-        let seen = world.run_in("work", env!("CARGO_BIN_EXE_lanai"), &["pkg", "update", package]);
+        let seen = world.run_in("desk", env!("CARGO_BIN_EXE_lanai"), &["pkg", "update", package]);
         assert_eq!(seen.code, Some(0), "{seen:?}");
     }
-    let seen = world.run_in("home", env!("CARGO_BIN_EXE_lanai"), &["pkg", "diff", "../work/a"]);
+    let seen = world.run_in("home", env!("CARGO_BIN_EXE_lanai"), &["pkg", "diff", "../desk/a"]);
     assert_eq!((seen.code, seen.stdout.as_str()), (Some(0), ""), "{seen:?}");
 }
 
@@ -99,13 +99,13 @@ fn a_folder_without_a_kptfile_becomes_a_package() {
     assert_eq!(world.lanai(&["get", &world.address("deep@v1")]).code, Some(0));
     assert!(
         world
-            .read("work/deep/Kptfile")
+            .read("desk/deep/Kptfile")
             .starts_with("apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: deep\nupstream:")
     );
-    assert_eq!(world.read("work/deep/er/a.yaml"), "a: 1\n");
+    assert_eq!(world.read("desk/deep/er/a.yaml"), "a: 1\n");
     let seen = world.lanai(&["get", &world.address("@v1"), "all", "--strategy", "fast-forward"]);
     assert_eq!(seen.code, Some(0), "{seen:?}");
-    let kptfile = world.read("work/all/Kptfile");
+    let kptfile = world.read("desk/all/Kptfile");
     assert!(
         kptfile.contains("directory: /\n") && kptfile.contains("updateStrategy: fast-forward\n"),
         "{kptfile}"
@@ -120,7 +120,7 @@ fn links_are_left_out_and_named() {
     world.publish("v1", &[]);
     let seen = world.lanai(&["get", &world.address("p@v1")]);
     assert!(seen.stderr.contains("[Warn] Ignoring symlink \"link\"\n"), "{seen:?}");
-    assert_eq!(world.names("work"), ["p/Kptfile", "p/a.txt"]);
+    assert_eq!(world.names("desk"), ["p/Kptfile", "p/a.txt"]);
 }
 
 #[test]
@@ -128,14 +128,14 @@ fn an_instance_knows_its_name() {
     let world = World::with_web();
     let seen = world.lanai(&["get", &world.address("web@v1"), "mine", "--for-deployment"]);
     assert!(seen.stderr.ends_with("\nCustomized package for deployment.\n"), "{seen:?}");
-    assert!(world.read("work/mine/package-context.yaml").ends_with("data:\n  name: mine\n"));
+    assert!(world.read("desk/mine/package-context.yaml").ends_with("data:\n  name: mine\n"));
 }
 
 #[test]
 fn what_cannot_be_fetched_leaves_nothing() {
     let world = World::with_web();
     let repo = world.repo();
-    world.write("work/file", "");
+    world.write("desk/file", "");
     let get = |rest: &str| world.address(rest);
     world.check_failure(
         &["get", "https://example.com/web"],
@@ -146,12 +146,12 @@ fn what_cannot_be_fetched_leaves_nothing() {
     world.check_failure(
         &["get", &get("web@v1"), "file"],
         1,
-        "error: LOCAL_PKG_DEST must be a directory, and \"~/work/file\" is none\n",
+        "error: LOCAL_PKG_DEST must be a directory, and \"~/desk/file\" is none\n",
     );
     world.check_failure(
         &["get", &get("web@v1"), "no/such"],
         1,
-        "error: parent directory \"~/work/no\" does not exist\n",
+        "error: parent directory \"~/desk/no\" does not exist\n",
     );
     let seen = world.lanai(&["get", &get("web@v7")]);
     assert_eq!(seen.code, Some(1));
@@ -165,7 +165,7 @@ fn what_cannot_be_fetched_leaves_nothing() {
     assert_eq!(seen.code, Some(1), "{seen:?}");
     let seen = world.lanai(&["get", &get("web@v1"), "--strategy", "guess"]);
     assert_eq!(seen.code, Some(2), "{seen:?}");
-    assert_eq!(world.names("work"), ["file"]);
+    assert_eq!(world.names("desk"), ["file"]);
 }
 
 #[test]
@@ -188,11 +188,11 @@ fn a_folder_becomes_a_package() {
             "creating package directory a/b\nwriting a/b/Kptfile\nwriting a/b/README.md\nwriting a/b/package-context.yaml\n"
         )
     );
-    world.write("work/a/b/README.md", "mine\n");
+    world.write("desk/a/b/README.md", "mine\n");
     assert_eq!(world.lanai(&["init", "a/b"]).stderr, "", "what is there stays");
-    assert_eq!(world.read("work/a/b/README.md"), "mine\n");
+    assert_eq!(world.read("desk/a/b/README.md"), "mine\n");
     if World::has_kpt("pkg_cli::get::a_folder_becomes_a_package") {
-        std::fs::create_dir_all(world.path("work/k/b")).unwrap();
+        std::fs::create_dir_all(world.path("desk/k/b")).unwrap();
         world.kpt(&[
             "init",
             "k/b",
@@ -205,8 +205,8 @@ fn a_folder_becomes_a_package() {
         ]);
         for file in ["Kptfile", "package-context.yaml"] {
             assert_eq!(
-                world.read(&format!("work/a/b/{file}")),
-                world.read(&format!("work/k/b/{file}")),
+                world.read(&format!("desk/a/b/{file}")),
+                world.read(&format!("desk/k/b/{file}")),
                 "{file}"
             );
         }

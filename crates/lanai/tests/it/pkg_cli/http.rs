@@ -127,21 +127,21 @@ fn a_package_behind_a_password_is_fetched_and_updated() {
     set_helper(&world, "s3cret");
     let seen = world.lanai(&["get", &server.address("web@v1")]);
     assert_eq!(seen.code, Some(0), "{seen:?}");
-    let kptfile = world.read("work/web/Kptfile");
+    let kptfile = world.read("desk/web/Kptfile");
     assert!(kptfile.contains(&format!("repo: http://{}/remote\n", server.address)), "{kptfile}");
     assert!(!kptfile.contains("s3cret") && !seen.stderr.contains("s3cret"), "{kptfile}");
-    world.edit("work/web/deploy.yaml", "replicas: 1", "replicas: 5");
+    world.edit("desk/web/deploy.yaml", "replicas: 1", "replicas: 5");
     world.commit();
     let seen = world.lanai(&["update", "web@v2", "--policy", "local"]);
     assert_eq!(seen.code, Some(0), "{seen:?}");
-    let text = world.read("work/web/deploy.yaml");
+    let text = world.read("desk/web/deploy.yaml");
     assert!(text.contains("web:2") && text.contains("replicas: 5"), "{text}");
     set_helper(&world, "wrong");
     world.commit();
     world.publish("v3", &[("web/README.md", "new\n")]);
     let seen = world.lanai(&["update", "web@v3"]);
     assert!(seen.stderr.contains("user name and password were not accepted"), "{seen:?}");
-    assert_eq!(world.git("work", &["status", "--porcelain"]), "");
+    assert_eq!(world.git("desk", &["status", "--porcelain"]), "");
 }
 
 #[test]

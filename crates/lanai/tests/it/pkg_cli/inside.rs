@@ -39,19 +39,19 @@ fn packages_that_are_only_named_are_fetched() {
         seen.stderr
     );
     assert!(seen.stderr.ends_with("\nFetched 2 package(s).\n"), "{}", seen.stderr);
-    assert_eq!(world.names("work/outer"), ["Kptfile", "db/Kptfile", "db/service.yaml"]);
-    let inner = world.read("work/outer/db/Kptfile");
+    assert_eq!(world.names("desk/outer"), ["Kptfile", "db/Kptfile", "db/service.yaml"]);
+    let inner = world.read("desk/outer/db/Kptfile");
     assert!(inner.contains("name: inner\n") && inner.contains("description: a database"), "{inner}");
     assert!(inner.contains(&format!("commit: {}", world.commit_of("v1"))), "{inner}");
-    assert!(world.read("work/outer/db/service.yaml").contains("# kpt-merge: /db\n"));
+    assert!(world.read("desk/outer/db/service.yaml").contains("# kpt-merge: /db\n"));
 }
 
 #[test]
 fn they_are_updated_from_their_own_upstream() {
     let world = nested("main");
     assert_eq!(world.lanai(&["get", &world.address("outer@v1")]).code, Some(0));
-    world.edit("work/outer/db/service.yaml", "port: 1", "port: 5");
-    world.write("work/outer/db/own.txt", "ours\n");
+    world.edit("desk/outer/db/service.yaml", "port: 1", "port: 5");
+    world.write("desk/outer/db/own.txt", "ours\n");
     world.commit();
     world.publish("v2", &[("db/service.yaml", &service(2)), ("db/new.txt", "new\n")]);
     let seen = world.lanai(&["update", "outer@v2", "-o", "yaml"]);
@@ -63,18 +63,18 @@ fn they_are_updated_from_their_own_upstream() {
     );
     assert!(seen.stdout.contains("  package: db\n  file: db/service.yaml\n"), "{}", seen.stdout);
     assert_eq!(
-        world.names("work/outer"),
+        world.names("desk/outer"),
         ["Kptfile", "db/Kptfile", "db/new.txt", "db/own.txt", "db/service.yaml"]
     );
-    assert!(world.read("work/outer/db/service.yaml").contains("port: 2\n"));
-    assert!(world.read("work/outer/db/Kptfile").contains(&world.commit_of("v2")));
+    assert!(world.read("desk/outer/db/service.yaml").contains("port: 2\n"));
+    assert!(world.read("desk/outer/db/Kptfile").contains(&world.commit_of("v2")));
     // Decided by hand.
-    world.git("work", &["checkout", "-q", "."]);
-    world.git("work", &["clean", "-fdq"]);
+    world.git("desk", &["checkout", "-q", "."]);
+    world.git("desk", &["clean", "-fdq"]);
     world.write("conflicts.yaml", &seen.stdout.replace("chosen: upstream", "chosen: local"));
     let seen = world.lanai(&["update", "outer@v2", "--resolve", "../conflicts.yaml"]);
     assert_eq!(seen.code, Some(0), "{seen:?}");
-    assert!(world.read("work/outer/db/service.yaml").contains("port: 5\n"));
+    assert!(world.read("desk/outer/db/service.yaml").contains("port: 5\n"));
 }
 
 #[test]
@@ -102,8 +102,8 @@ fn they_move_along_with_the_package_around_them() {
     );
     let seen = world.lanai(&["update", "outer@v2"]);
     assert_eq!(seen.code, Some(0), "{seen:?}");
-    assert!(world.read("work/outer/copy/service.yaml").contains("port: 2\n"));
-    let kptfile = world.read("work/outer/copy/Kptfile");
+    assert!(world.read("desk/outer/copy/service.yaml").contains("port: 2\n"));
+    let kptfile = world.read("desk/outer/copy/Kptfile");
     assert_eq!(kptfile.matches("ref: v2\n").count(), 2, "{kptfile}");
 }
 
@@ -119,7 +119,7 @@ fn those_that_upstream_removed_go_when_nobody_changed_them() {
     ];
     world.publish("v1", &files.each_ref().map(|(path, text)| (*path, text.as_str())));
     assert_eq!(world.lanai(&["get", &world.address("outer@v1")]).code, Some(0));
-    world.edit("work/outer/b/s.yaml", "port: 1", "port: 5");
+    world.edit("desk/outer/b/s.yaml", "port: 1", "port: 5");
     world.commit();
     world.publish(
         "v2",
@@ -132,7 +132,7 @@ fn those_that_upstream_removed_go_when_nobody_changed_them() {
     );
     let seen = world.lanai(&["update", "outer@v2"]);
     assert_eq!(seen.code, Some(0), "{seen:?}");
-    assert_eq!(world.names("work/outer"), ["Kptfile", "b/Kptfile", "b/s.yaml"]);
+    assert_eq!(world.names("desk/outer"), ["Kptfile", "b/Kptfile", "b/s.yaml"]);
     assert!(seen.stdout.contains("RemovedUpstreamChangedLocally"), "{}", seen.stdout);
 }
 
@@ -145,8 +145,8 @@ fn those_that_were_added_here_stay_under_every_strategy() {
         world.commit();
         let seen = world.lanai(&["update", "web@v2", "--strategy", strategy]);
         assert_eq!(seen.code, Some(0), "{seen:?}");
-        assert!(world.read("work/web/deploy.yaml").contains("web:2"), "{strategy}");
-        assert!(world.path("work/web/added/deploy.yaml").is_file(), "{strategy}");
+        assert!(world.read("desk/web/deploy.yaml").contains("web:2"), "{strategy}");
+        assert!(world.path("desk/web/added/deploy.yaml").is_file(), "{strategy}");
     }
 }
 
@@ -166,7 +166,7 @@ fn many_packages_are_fetched_but_not_any_number() {
     world.publish("v1", &files);
     let seen = world.lanai(&["get", &world.address("many@v1"), "fits"]);
     assert!(seen.stderr.ends_with("\nFetched 501 package(s).\n"), "{:?}", seen.code);
-    assert!(world.path("work/fits/p499/a.txt").is_file());
+    assert!(world.path("desk/fits/p499/a.txt").is_file());
     world.publish("v2", &[last]);
     let seen = world.lanai(&["get", &world.address("many@v2"), "too-many"]);
     assert_eq!(seen.code, Some(1));
@@ -175,7 +175,7 @@ fn many_packages_are_fetched_but_not_any_number() {
         "{:?}",
         seen.code
     );
-    assert!(!world.path("work/too-many").exists());
+    assert!(!world.path("desk/too-many").exists());
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn packages_that_name_each_other_in_a_circle_are_refused() {
     world.publish("v1", &[("a/Kptfile", &kptfile("a", "")), ("a/b/Kptfile", &kptfile("b", &upstream))]);
     let seen = world.lanai(&["get", &world.address("a@v1")]);
     assert_eq!(seen.code, Some(1), "{seen:?}");
-    assert_eq!(world.names("work"), [""; 0]);
+    assert_eq!(world.names("desk"), [""; 0]);
 }
 
 #[test]
@@ -205,5 +205,5 @@ fn what_two_kptfiles_say_otherwise_is_told() {
             "note: db/Kptfile: AddedOnBoth in info.description: upstream has a database, here is ours; local is taken"
         ]
     );
-    assert!(world.read("work/outer/db/Kptfile").contains("description: ours\n"));
+    assert!(world.read("desk/outer/db/Kptfile").contains("description: ours\n"));
 }

@@ -9,7 +9,7 @@ use super::World;
 
 /// Changes `deploy.yaml`, and stops right behind a step.
 fn interrupt(world: &World, at: Step) {
-    let root = world.path("work/web");
+    let root = world.path("desk/web");
     let before = lanai_folder::read(&root, Limits::default()).expect("it can be read").package;
     let mut after = before.clone();
     let path = "deploy.yaml".parse().expect("it is a path");
@@ -29,12 +29,12 @@ fn every_command_finishes_what_was_begun() {
         let world = World::with_web();
         world.get_web();
         interrupt(&world, Step::JournalSynced);
-        assert!(world.path("work/web/.lanai-change/journal").is_file());
+        assert!(world.path("desk/web/.lanai-change/journal").is_file());
         let seen = world.lanai(&[command, "web"]);
         let note = "note: a command was interrupted here; its changes have been finished\n";
         assert!(seen.stderr.starts_with(note), "{command}: {seen:?}");
-        assert_eq!(world.read("work/web/deploy.yaml"), "a: new\n", "{command}");
-        assert_eq!(world.names("work/web"), ["Kptfile", "README.md", "deploy.yaml"], "{command}");
+        assert_eq!(world.read("desk/web/deploy.yaml"), "a: new\n", "{command}");
+        assert_eq!(world.names("desk/web"), ["Kptfile", "README.md", "deploy.yaml"], "{command}");
     }
 }
 
@@ -46,7 +46,7 @@ fn a_plan_that_was_not_complete_is_dropped() {
     let seen = world.lanai(&["tree", "web"]);
     let note = "note: a command was interrupted here before it changed anything; its plan was dropped\n";
     assert_eq!(seen.stderr, note);
-    assert_eq!(world.git("work", &["status", "--porcelain"]), "");
+    assert_eq!(world.git("desk", &["status", "--porcelain"]), "");
 }
 
 #[test]
@@ -54,13 +54,13 @@ fn from_the_outside_and_from_the_inside() {
     let world = World::with_web();
     world.get_web();
     interrupt(&world, Step::JournalSynced);
-    std::fs::create_dir(world.path("work/web/inner")).unwrap();
+    std::fs::create_dir(world.path("desk/web/inner")).unwrap();
     let seen = world.lanai(&["tree", "."]);
     assert!(seen.stderr.contains("its changes have been finished"), "{seen:?}");
     interrupt_again(&world);
     let seen = world.lanai(&["tree", "web/inner"]);
     assert!(seen.stderr.contains("its changes have been finished"), "{seen:?}");
-    assert!(!world.path("work/web/.lanai-change").exists());
+    assert!(!world.path("desk/web/.lanai-change").exists());
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn an_update_of_the_package_around_it_finishes_it_too() {
     let world = World::with_web();
     world.get_web();
     interrupt(&world, Step::JournalSynced);
-    world.write("work/Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: around\n");
+    world.write("desk/Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: around\n");
     let seen = world.lanai(&["update", "."]);
     assert!(seen.stderr.contains("its changes have been finished"), "{seen:?}");
     assert!(!seen.stderr.contains("is being changed by"), "{seen:?}");
@@ -81,7 +81,7 @@ fn a_journal_of_another_folder_stops_an_update() {
     interrupt(&world, Step::JournalSynced);
     let files = ["Kptfile", "README.md", "deploy.yaml", ".lanai-change/journal"];
     for file in files {
-        world.write(&format!("work/copy/{file}"), &world.read(&format!("work/web/{file}")));
+        world.write(&format!("desk/copy/{file}"), &world.read(&format!("desk/web/{file}")));
     }
     let seen = world.lanai(&["update", "copy"]);
     assert_eq!(seen.code, Some(1), "{seen:?}");
@@ -92,7 +92,7 @@ fn a_journal_of_another_folder_stops_an_update() {
 }
 
 fn interrupt_again(world: &World) {
-    world.write("work/web/deploy.yaml", "a: other\n");
+    world.write("desk/web/deploy.yaml", "a: other\n");
     interrupt(world, Step::TemporaryWritten);
 }
 
@@ -101,7 +101,7 @@ fn an_edit_after_the_kill_is_kept_and_told() {
     let world = World::with_web();
     world.get_web();
     interrupt(&world, Step::JournalSynced);
-    world.write("work/web/deploy.yaml", "a: edited\n");
+    world.write("desk/web/deploy.yaml", "a: edited\n");
     let seen = world.lanai(&["tree", "web"]);
     let copy = world.path("home/.local/state/lanai/saved/web-1/deploy.yaml");
     assert!(
@@ -112,7 +112,7 @@ fn an_edit_after_the_kill_is_kept_and_told() {
         "{}",
         seen.stderr
     );
-    assert_eq!(world.read("work/web/deploy.yaml"), "a: edited\n");
+    assert_eq!(world.read("desk/web/deploy.yaml"), "a: edited\n");
     assert_eq!(std::fs::read_to_string(copy).unwrap(), "a: new\n");
 }
 
@@ -120,11 +120,11 @@ fn an_edit_after_the_kill_is_kept_and_told() {
 fn two_at_once_do_not_meet() {
     let world = World::with_web();
     world.get_web();
-    let _held = lanai_folder::lock(&world.path("work/web"), "\"lanai pkg update\" (process 7)").unwrap();
+    let _held = lanai_folder::lock(&world.path("desk/web"), "\"lanai pkg update\" (process 7)").unwrap();
     let seen = world.lanai(&["update", "web@v2"]);
     assert_eq!(seen.code, Some(1));
     assert!(
-        seen.stderr.contains("/work/web\" is being changed by \"lanai pkg update\" (process 7)\nhint: wait until that is done\n"),
+        seen.stderr.contains("/desk/web\" is being changed by \"lanai pkg update\" (process 7)\nhint: wait until that is done\n"),
         "{}",
         seen.stderr
     );
@@ -136,7 +136,7 @@ fn a_file_that_was_cut_short_is_made_whole_and_a_copy_is_kept() {
     let world = World::with_web();
     world.get_web();
     interrupt(&world, Step::JournalSynced);
-    world.write("work/web/deploy.yaml", "a: n");
+    world.write("desk/web/deploy.yaml", "a: n");
     let seen = world.lanai(&["tree", "web"]);
     let copy = world.path("home/.local/state/lanai/saved/web-1/deploy.yaml");
     let told = format!(
@@ -144,6 +144,6 @@ fn a_file_that_was_cut_short_is_made_whole_and_a_copy_is_kept() {
         copy.display()
     );
     assert!(seen.stderr.contains(&told), "{}", seen.stderr);
-    assert_eq!(world.read("work/web/deploy.yaml"), "a: new\n");
+    assert_eq!(world.read("desk/web/deploy.yaml"), "a: new\n");
     assert_eq!(std::fs::read_to_string(copy).unwrap(), "a: n");
 }

@@ -34,16 +34,16 @@ fn kpt_gets_lanai_updates_kpt_updates() {
         return;
     }
     kpt_works(&world, &["get", &world.address("web@v1"), "web"]);
-    world.edit("work/web/deploy.yaml", "  name: web\n", "  name: shop\n");
+    world.edit("desk/web/deploy.yaml", "  name: web\n", "  name: shop\n");
     world.commit();
     lanai_works(&world, &["update", "web@v2"]);
-    let text = world.read("work/web/deploy.yaml");
+    let text = world.read("desk/web/deploy.yaml");
     assert!(text.contains("  name: shop\n") && text.contains("web:2"), "{text}");
-    assert!(world.read("work/web/service.yaml").contains("metadata: # kpt-merge: /web\n"));
+    assert!(world.read("desk/web/service.yaml").contains("metadata: # kpt-merge: /web\n"));
     kpt_works(&world, &["update", "web@v3"]);
-    let text = world.read("work/web/deploy.yaml");
+    let text = world.read("desk/web/deploy.yaml");
     assert!(text.contains("  name: shop\n") && text.contains("replicas: 3"), "{text}");
-    assert_eq!(world.names("work/web"), ["Kptfile", "deploy.yaml", "service.yaml"]);
+    assert_eq!(world.names("desk/web"), ["Kptfile", "deploy.yaml", "service.yaml"]);
 }
 
 #[test]
@@ -53,13 +53,13 @@ fn lanai_gets_kpt_updates_lanai_updates() {
         return;
     }
     lanai_works(&world, &["get", &world.address("web@v1"), "web"]);
-    world.edit("work/web/deploy.yaml", "  name: web\n", "  name: shop\n");
+    world.edit("desk/web/deploy.yaml", "  name: web\n", "  name: shop\n");
     world.commit();
     kpt_works(&world, &["update", "web@v2"]);
-    let text = world.read("work/web/deploy.yaml");
+    let text = world.read("desk/web/deploy.yaml");
     assert!(text.contains("  name: shop\n") && text.contains("web:2"), "{text}");
     lanai_works(&world, &["update", "web@v3"]);
-    let text = world.read("work/web/deploy.yaml");
+    let text = world.read("desk/web/deploy.yaml");
     assert!(text.contains("  name: shop\n") && text.contains("replicas: 3"), "{text}");
 }
 
@@ -71,19 +71,19 @@ fn both_get_the_same_files() {
     }
     for (version, strategy) in [("v1", "resource-merge"), ("v2", "fast-forward")] {
         kpt_works(&world, &["get", &world.address(&format!("web@{version}")), "web", "--strategy", strategy]);
-        world.git("work", &["mv", "web", "kpts"]);
+        world.git("desk", &["mv", "web", "kpts"]);
         lanai_works(
             &world,
             &["get", &world.address(&format!("web@{version}")), "web", "--strategy", strategy],
         );
-        for file in world.names("work/kpts") {
-            let kpts = world.read(&format!("work/kpts/{file}"));
+        for file in world.names("desk/kpts") {
+            let kpts = world.read(&format!("desk/kpts/{file}"));
             // kpt drops the comments of a Kptfile.
-            let ours = world.read(&format!("work/web/{file}")).replace(" # as upstream calls it", "");
+            let ours = world.read(&format!("desk/web/{file}")).replace(" # as upstream calls it", "");
             assert_eq!(ours, kpts, "{file}");
         }
-        assert_eq!(world.names("work/kpts"), world.names("work/web"));
-        world.git("work", &["rm", "-rq", "kpts", "web"]);
+        assert_eq!(world.names("desk/kpts"), world.names("desk/web"));
+        world.git("desk", &["rm", "-rq", "kpts", "web"]);
         world.commit();
     }
 }
@@ -95,11 +95,11 @@ fn both_draw_the_same_tree() {
         return;
     }
     lanai_works(&world, &["get", &world.address("web@v2"), "web"]);
-    world.write("work/web/a/x.txt", "");
+    world.write("desk/web/a/x.txt", "");
     lanai_works(&world, &["get", &world.address("web@v1"), "web/a/inner"]);
-    std::fs::remove_file(world.path("work/web/a/x.txt")).unwrap();
+    std::fs::remove_file(world.path("desk/web/a/x.txt")).unwrap();
     world.write(
-        "work/web/b/c/x.yaml",
+        "desk/web/b/c/x.yaml",
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: z\n  namespace: n\n",
     );
     for folder in ["web", "web/b", "."] {
@@ -117,12 +117,12 @@ fn a_comment_on_metadata_stays_and_kpt_follows_the_rename() {
     world.publish("v1", &[("web/Kptfile", KPTFILE), ("web/deploy.yaml", &noted)]);
     world.publish("v2", &[("web/deploy.yaml", &noted.replace("web:1", "web:2"))]);
     lanai_works(&world, &["get", &world.address("web@v1"), "web"]);
-    let text = world.read("work/web/deploy.yaml");
+    let text = world.read("desk/web/deploy.yaml");
     assert!(text.contains("\n# mine\nmetadata: # kpt-merge: shop/web\n"), "{text}");
-    world.edit("work/web/deploy.yaml", "  name: web\n", "  name: shop\n");
+    world.edit("desk/web/deploy.yaml", "  name: web\n", "  name: shop\n");
     world.commit();
     kpt_works(&world, &["update", "web@v2"]);
-    let text = world.read("work/web/deploy.yaml");
+    let text = world.read("desk/web/deploy.yaml");
     assert!(text.contains("  name: shop\n") && text.contains("web:2"), "{text}");
     assert!(text.contains("\n# mine\nmetadata: # kpt-merge: shop/web\n"), "{text}");
 }

@@ -10,12 +10,12 @@ fn a_package_is_drawn() {
     let seen = world.lanai(&["tree", "web"]);
     let expected = "Package \"web\"\n├── [Kptfile]  Kptfile web\n├── [deploy.yaml]  Deployment shop/web\n└── README.md\n";
     assert_eq!((seen.code, seen.stdout.as_str(), seen.stderr.as_str()), (Some(0), expected, ""));
-    let seen = world.run_in("work/web", env!("CARGO_BIN_EXE_lanai"), &["package", "tree"]);
+    let seen = world.run_in("desk/web", env!("CARGO_BIN_EXE_lanai"), &["package", "tree"]);
     assert_eq!(seen.stdout, expected, "in the folder, and by the long name");
-    world.write("work/web/bad.yaml", "a: [\n");
+    world.write("desk/web/bad.yaml", "a: [\n");
     let seen = world.lanai(&["tree", "web"]);
     assert!(
-        seen.stderr.contains("/work/web/bad.yaml:2") || seen.stderr.contains("/work/web/bad.yaml: "),
+        seen.stderr.contains("/desk/web/bad.yaml:2") || seen.stderr.contains("/desk/web/bad.yaml: "),
         "{}",
         seen.stderr
     );
@@ -25,11 +25,11 @@ fn a_package_is_drawn() {
 #[test]
 fn files_are_printed() {
     let world = World::new();
-    world.write("work/p/Kptfile", "kind: Kptfile\napiVersion: kpt.dev/v1\nmetadata: {name: p}\n");
-    world.write("work/p/a.txt", "no line break");
-    world.write("work/p/b/c.yaml", "x:   1\n");
-    world.write("work/p/sub/Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: sub\n");
-    world.write("work/p/z.yaml", "kind: A\napiVersion: v1\nmetadata:\n    name: z\n");
+    world.write("desk/p/Kptfile", "kind: Kptfile\napiVersion: kpt.dev/v1\nmetadata: {name: p}\n");
+    world.write("desk/p/a.txt", "no line break");
+    world.write("desk/p/b/c.yaml", "x:   1\n");
+    world.write("desk/p/sub/Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: sub\n");
+    world.write("desk/p/z.yaml", "kind: A\napiVersion: v1\nmetadata:\n    name: z\n");
     let seen = world.lanai(&["cat", "p"]);
     assert_eq!(
         seen.stdout,
@@ -50,8 +50,8 @@ fn differences_are_shown() {
     let world = World::with_web();
     world.get_web();
     assert_eq!(world.lanai(&["diff", "web"]).stdout, "", "nothing was changed");
-    world.edit("work/web/deploy.yaml", "replicas: 1", "replicas: 5");
-    world.write("work/web/new.txt", "new\n");
+    world.edit("desk/web/deploy.yaml", "replicas: 1", "replicas: 5");
+    world.write("desk/web/new.txt", "new\n");
     let local = "--- remote-v1/deploy.yaml\n+++ web/deploy.yaml\n@@ -7,7 +7,7 @@\n   annotations:\n     \
                  internal.kpt.dev/upstream-identifier: 'apps|Deployment|shop|web'\n spec:\n-  replicas: 1   # enough for now\n\
                  +  replicas: 5   # enough for now\n   template:\n     spec:\n       containers:\n\
@@ -100,13 +100,13 @@ fn differences_are_shown() {
 #[test]
 fn a_package_without_an_upstream_has_no_difference() {
     let world = World::new();
-    world.write("work/none/deploy.yaml", DEPLOYMENT);
-    world.write("work/plain/Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: plain\n");
-    world.check_failure(&["diff", "none"], 1, "error: package missing Kptfile at '~/work/none'\n");
+    world.write("desk/none/deploy.yaml", DEPLOYMENT);
+    world.write("desk/plain/Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: plain\n");
+    world.check_failure(&["diff", "none"], 1, "error: package missing Kptfile at '~/desk/none'\n");
     world.check_failure(
         &["diff", "plain"],
         1,
-        "error: package missing upstream in Kptfile at '~/work/plain'\n",
+        "error: package missing upstream in Kptfile at '~/desk/plain'\n",
     );
 }
 
@@ -114,12 +114,12 @@ fn a_package_without_an_upstream_has_no_difference() {
 fn raw_bytes_are_printed_as_they_are() {
     let world = World::new();
     let bytes = b"a\xff\xfeb\0\n";
-    std::fs::create_dir(world.path("work/p")).unwrap();
-    std::fs::write(world.path("work/p/data.bin"), bytes).unwrap();
-    std::fs::write(world.path("work/p/x.yaml"), bytes).unwrap();
+    std::fs::create_dir(world.path("desk/p")).unwrap();
+    std::fs::write(world.path("desk/p/data.bin"), bytes).unwrap();
+    std::fs::write(world.path("desk/p/x.yaml"), bytes).unwrap();
     let cat = |rest: &str| {
         let script = format!("exec {} pkg cat {rest} > ../out", env!("CARGO_BIN_EXE_lanai"));
-        let seen = world.run_in("work", "sh", &["-c", &script]);
+        let seen = world.run_in("desk", "sh", &["-c", &script]);
         assert_eq!((seen.code, seen.stderr.as_str()), (Some(0), ""), "{rest}");
         std::fs::read(world.path("out")).unwrap()
     };
@@ -134,21 +134,21 @@ fn an_init_that_is_killed_leaves_no_part_of_a_file() {
     let world = World::new();
     // The system kills whoever writes more than nothing.
     let script = format!("ulimit -f 0; exec {} pkg init p", env!("CARGO_BIN_EXE_lanai"));
-    let seen = world.run_in("work", "sh", &["-c", &script]);
+    let seen = world.run_in("desk", "sh", &["-c", &script]);
     assert_ne!(seen.code, Some(0), "{seen:?}");
-    assert!(!world.path("work/p/Kptfile").exists());
+    assert!(!world.path("desk/p/Kptfile").exists());
     assert_eq!(world.lanai(&["init", "p"]).code, Some(0));
-    assert!(world.read("work/p/Kptfile").contains("name: p\n"));
+    assert!(world.read("desk/p/Kptfile").contains("name: p\n"));
 }
 
 #[test]
 fn krmignore_is_read_as_git_does_and_as_kpt_does_under_its_name() {
     let world = World::new();
     let map = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n";
-    world.write("work/p/Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: p\n");
-    world.write("work/p/.krmignore", "sub/x.yaml\n");
-    world.write("work/p/deep/sub/x.yaml", map);
-    world.write("work/p/deep/sub/y.yaml", &map.replace('x', "y"));
+    world.write("desk/p/Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: p\n");
+    world.write("desk/p/.krmignore", "sub/x.yaml\n");
+    world.write("desk/p/deep/sub/x.yaml", map);
+    world.write("desk/p/deep/sub/y.yaml", &map.replace('x', "y"));
     let seen = world.lanai(&["tree", "p"]);
     assert!(seen.stdout.contains("[x.yaml]"), "{seen:?}");
     assert_eq!(
@@ -157,14 +157,14 @@ fn krmignore_is_read_as_git_does_and_as_kpt_does_under_its_name() {
     );
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_lanai"), world.path("kpt")).unwrap();
     let kpt = world.path("kpt").display().to_string();
-    let seen = world.run_in("work", &kpt, &["pkg", "tree", "p"]);
+    let seen = world.run_in("desk", &kpt, &["pkg", "tree", "p"]);
     assert!(!seen.stdout.contains("[x.yaml]") && seen.stdout.contains("[y.yaml]"), "{seen:?}");
     assert_eq!(seen.stderr, "");
     world.publish("v1", &[("p/.krmignore", "sub/x.yaml\n"), ("p/deep/sub/x.yaml", map)]);
     let seen = world.lanai(&["get", &world.address("p@v1"), "ours"]);
     assert_eq!(seen.stderr.matches("[Warn]").count(), 1, "{seen:?}");
-    assert!(world.read("work/ours/deep/sub/x.yaml").contains("kpt-merge"));
-    let seen = world.run_in("work", &kpt, &["pkg", "get", &world.address("p@v1"), "kpts"]);
+    assert!(world.read("desk/ours/deep/sub/x.yaml").contains("kpt-merge"));
+    let seen = world.run_in("desk", &kpt, &["pkg", "get", &world.address("p@v1"), "kpts"]);
     assert_eq!((seen.code, seen.stderr.matches("[Warn]").count()), (Some(0), 0), "{seen:?}");
-    assert_eq!(world.read("work/kpts/deep/sub/x.yaml"), map, "no resource, so no mark");
+    assert_eq!(world.read("desk/kpts/deep/sub/x.yaml"), map, "no resource, so no mark");
 }

@@ -26,7 +26,7 @@ fn check_block(block: &str) -> usize {
             format!("{}\n", code.expect("a command comes first"))
         } else {
             let line = line.replacen("lanai ", &format!("{} ", env!("CARGO_BIN_EXE_lanai")), 1);
-            let seen = world.run_in("work", "sh", &["-c", &format!("exec 2>&1\n{line}")]);
+            let seen = world.run_in("desk", "sh", &["-c", &format!("exec 2>&1\n{line}")]);
             (code, commands) = (seen.code, commands + usize::from(command.starts_with("lanai ")));
             seen.stdout
         };

@@ -7,7 +7,7 @@ use super::world::REPLICAS;
 fn conflicting() -> World {
     let world = World::with_web();
     world.get_web();
-    world.edit("work/web/deploy.yaml", "replicas: 1", "replicas: 5");
+    world.edit("desk/web/deploy.yaml", "replicas: 1", "replicas: 5");
     world.commit();
     let seen = world.lanai(&["update", "web@v2", "--policy", "fail", "-o", "yaml"]);
     assert_eq!(seen.code, Some(3), "{seen:?}");
@@ -27,7 +27,7 @@ fn the_choice_of_the_user_counts() {
         world.edit("conflicts.yaml", "chosen: \"\"", &format!("chosen: {chosen}"));
         let seen = update(&world);
         assert_eq!(seen.code, Some(0), "{seen:?}");
-        let text = world.read("work/web/deploy.yaml");
+        let text = world.read("desk/web/deploy.yaml");
         assert!(text.contains(&format!("replicas: {replicas}   # enough for now")), "{text}");
         assert!(text.contains("web:2"), "{text}");
     }
@@ -55,7 +55,7 @@ fn without_a_choice_the_policy_decides() {
     assert_eq!(update(&world).code, Some(3));
     let seen = world.lanai(&["update", "web@v2", "--policy", "local", "--resolve", "../conflicts.yaml"]);
     assert_eq!(seen.code, Some(0), "{seen:?}");
-    assert!(world.read("work/web/deploy.yaml").contains("replicas: 5"));
+    assert!(world.read("desk/web/deploy.yaml").contains("replicas: 5"));
 }
 
 /// Hands conflicts back with something replaced, which must be refused.
@@ -66,7 +66,7 @@ fn check_refused(world: &World, from: &str, to: &str, why: &str) {
     let seen = update(world);
     assert_eq!(seen.code, Some(1), "{seen:?}");
     assert!(seen.stderr.contains(why), "{}", seen.stderr);
-    assert_eq!(world.git("work", &["status", "--porcelain"]), "");
+    assert_eq!(world.git("desk", &["status", "--porcelain"]), "");
     world.write("conflicts.yaml", &before);
 }
 
@@ -134,5 +134,5 @@ fn what_was_printed_can_be_handed_back() {
         world.write("conflicts.yaml", &seen.stdout);
     }
     assert_eq!(update(&world).code, Some(0));
-    assert!(world.read("work/web/deploy.yaml").contains("replicas: 7   # enough for now"));
+    assert!(world.read("desk/web/deploy.yaml").contains("replicas: 7   # enough for now"));
 }

@@ -10,10 +10,10 @@ const HEADER: &str = "FILE          RESOURCE                      FIELD         
 fn what_upstream_changed_arrives_and_all_else_stays() {
     let world = World::with_web();
     world.get_web();
-    world.edit("work/web/deploy.yaml", "spec:\n  replicas", "# ours\nspec:\n  paused:   true\n  replicas");
-    world.write("work/web/own.txt", "ours\n");
+    world.edit("desk/web/deploy.yaml", "spec:\n  replicas", "# ours\nspec:\n  paused:   true\n  replicas");
+    world.write("desk/web/own.txt", "ours\n");
     world.commit();
-    let before = world.read("work/web/deploy.yaml");
+    let before = world.read("desk/web/deploy.yaml");
     let seen = world.lanai(&["update", "web@v2"]);
     assert_eq!((seen.code, seen.stdout.as_str()), (Some(0), ""), "{seen:?}");
     let (repo, first) = (world.repo(), &world.commit_of("v1")[..7]);
@@ -25,14 +25,14 @@ fn what_upstream_changed_arrives_and_all_else_stays() {
         )
     );
     let expected = before.replace("replicas: 1", "replicas: 2").replace("web:1", "web:2");
-    assert_eq!(world.read("work/web/deploy.yaml"), expected);
-    let kptfile = world.read("work/web/Kptfile");
+    assert_eq!(world.read("desk/web/deploy.yaml"), expected);
+    let kptfile = world.read("desk/web/Kptfile");
     assert!(kptfile.contains(&format!("ref: v2\n    commit: {}\n", world.commit_of("v2"))), "{kptfile}");
     assert!(kptfile.contains("name: web # as upstream calls it\n"), "{kptfile}");
-    assert_eq!(world.git("work", &["status", "--porcelain"]), " M web/Kptfile\n M web/deploy.yaml\n");
+    assert_eq!(world.git("desk", &["status", "--porcelain"]), " M web/Kptfile\n M web/deploy.yaml\n");
     world.commit();
     assert_eq!(world.lanai(&["update", "web"]).code, Some(0));
-    assert_eq!(world.git("work", &["status", "--porcelain"]), "", "a second time changes nothing");
+    assert_eq!(world.git("desk", &["status", "--porcelain"]), "", "a second time changes nothing");
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn conflicts_are_shown_and_the_policy_decides() {
     for (policy, replicas, chosen) in [("upstream", "2", "upstream"), ("local", "5", "local")] {
         let world = World::with_web();
         world.get_web();
-        world.edit("work/web/deploy.yaml", "replicas: 1", "replicas: 5");
+        world.edit("desk/web/deploy.yaml", "replicas: 1", "replicas: 5");
         world.commit();
         let seen = world.lanai(&["update", "web@v2", "--policy", policy]);
         let row = format!(
@@ -54,7 +54,7 @@ fn conflicts_are_shown_and_the_policy_decides() {
         };
         let row = if chosen == "local" { row.replace("local      deploy", "local    deploy") } else { row };
         assert_eq!((seen.code, seen.stdout), (Some(0), header + &row));
-        let text = world.read("work/web/deploy.yaml");
+        let text = world.read("desk/web/deploy.yaml");
         assert!(text.contains(&format!("replicas: {replicas}   # enough for now\n")), "{text}");
         assert!(text.contains("image:   web:2\n"), "{text}");
     }
@@ -64,7 +64,7 @@ fn conflicts_are_shown_and_the_policy_decides() {
 fn the_policy_fail_changes_nothing() {
     let world = World::with_web();
     world.get_web();
-    world.edit("work/web/deploy.yaml", "replicas: 1", "replicas: 5");
+    world.edit("desk/web/deploy.yaml", "replicas: 1", "replicas: 5");
     world.commit();
     let seen = world.lanai(&["update", "web@v2", "--policy", "fail"]);
     assert_eq!(seen.code, Some(3));
@@ -74,8 +74,8 @@ fn the_policy_fail_changes_nothing() {
         "{}",
         seen.stderr
     );
-    assert_eq!(world.git("work", &["status", "--porcelain"]), "");
-    world.edit("work/web/deploy.yaml", "replicas: 5", "replicas: 1");
+    assert_eq!(world.git("desk", &["status", "--porcelain"]), "");
+    world.edit("desk/web/deploy.yaml", "replicas: 5", "replicas: 1");
     world.commit();
     assert_eq!(
         world.lanai(&["update", "web@v2", "--policy", "fail"]).code,
@@ -88,14 +88,14 @@ fn the_policy_fail_changes_nothing() {
 fn a_dry_run_shows_the_change_and_makes_none() {
     let world = World::with_web();
     world.get_web();
-    world.edit("work/web/deploy.yaml", "replicas: 1", "replicas: 5");
+    world.edit("desk/web/deploy.yaml", "replicas: 1", "replicas: 5");
     let seen = world.lanai(&["update", "web@v2", "--dry-run"]);
     assert_eq!(seen.code, Some(0), "{seen:?}");
     assert!(seen.stdout.contains("--- before/deploy.yaml\n+++ after/deploy.yaml\n"), "{}", seen.stdout);
     assert!(seen.stdout.contains("-        image:   web:1\n+        image:   web:2\n"), "{}", seen.stdout);
     assert!(seen.stdout.contains(HEADER), "{}", seen.stdout);
     assert!(seen.stderr.ends_with("\nWould update 1 package(s).\n"), "{}", seen.stderr);
-    assert_eq!(world.git("work", &["status", "--porcelain"]), " M web/deploy.yaml\n");
+    assert_eq!(world.git("desk", &["status", "--porcelain"]), " M web/deploy.yaml\n");
     let seen = world.lanai(&["update", "web@v2", "--dry-run", "-o", "json"]);
     assert!(seen.stdout.starts_with("{\n  \"package\": \"web\",\n"), "{}", seen.stdout);
     assert!(
@@ -110,20 +110,20 @@ fn the_strategy_of_the_kptfile_counts_unless_a_flag_is_given() {
     let world = World::with_web();
     let seen = world.lanai(&["get", &world.address("web@v1"), "--strategy", "force-delete-replace"]);
     assert_eq!(seen.code, Some(0), "{seen:?}");
-    world.edit("work/web/deploy.yaml", "replicas: 1", "replicas: 5");
-    world.write("work/web/own.txt", "goes");
+    world.edit("desk/web/deploy.yaml", "replicas: 1", "replicas: 5");
+    world.write("desk/web/own.txt", "goes");
     world.commit();
     let seen = world.lanai(&["update", "web@v2"]);
     assert!(seen.stderr.contains("with strategy \"force-delete-replace\"."), "{seen:?}");
-    assert_eq!(world.names("work/web"), ["Kptfile", "README.md", "deploy.yaml"]);
-    assert!(world.read("work/web/Kptfile").contains("updateStrategy: force-delete-replace\n"));
+    assert_eq!(world.names("desk/web"), ["Kptfile", "README.md", "deploy.yaml"]);
+    assert!(world.read("desk/web/Kptfile").contains("updateStrategy: force-delete-replace\n"));
     world.commit();
     assert_eq!(world.lanai(&["update", "web@v1", "--strategy", "copy-merge"]).code, Some(0));
     assert!(
-        world.read("work/web/Kptfile").contains("updateStrategy: copy-merge\n"),
+        world.read("desk/web/Kptfile").contains("updateStrategy: copy-merge\n"),
         "the flag is for later, too"
     );
-    world.edit("work/web/Kptfile", "copy-merge", "guess");
+    world.edit("desk/web/Kptfile", "copy-merge", "guess");
     world.commit();
     let seen = world.lanai(&["update", "web@v2"]);
     assert!(
@@ -136,25 +136,25 @@ fn the_strategy_of_the_kptfile_counts_unless_a_flag_is_given() {
 fn a_fast_forward_is_refused_when_files_were_changed() {
     let world = World::with_web();
     world.get_web();
-    world.edit("work/web/deploy.yaml", "replicas: 1", "replicas: 5");
+    world.edit("desk/web/deploy.yaml", "replicas: 1", "replicas: 5");
     world.commit();
     let seen = world.lanai(&["update", "web@v2", "--strategy", "fast-forward"]);
     assert_eq!(seen.code, Some(1));
     assert!(seen.stderr.contains("error: local files have been modified: deploy.yaml"), "{seen:?}");
-    world.edit("work/web/deploy.yaml", "replicas: 5", "replicas: 1");
+    world.edit("desk/web/deploy.yaml", "replicas: 5", "replicas: 1");
     world.commit();
     let seen = world.lanai(&["update", "web@v2", "--strategy", "fast-forward"]);
     assert_eq!(seen.code, Some(0), "{seen:?}");
-    assert!(world.read("work/web/deploy.yaml").contains("web:2"));
+    assert!(world.read("desk/web/deploy.yaml").contains("web:2"));
 }
 
 #[test]
 fn uncommitted_changes_are_not_changed_further() {
     let world = World::with_web();
     world.get_web();
-    world.edit("work/web/deploy.yaml", "replicas: 1", "replicas: 5");
-    world.write("work/web/unrelated.txt", "not committed, and not in the way");
-    let before = world.read("work/web/deploy.yaml");
+    world.edit("desk/web/deploy.yaml", "replicas: 1", "replicas: 5");
+    world.write("desk/web/unrelated.txt", "not committed, and not in the way");
+    let before = world.read("desk/web/deploy.yaml");
     let seen = world.lanai(&["update", "web@v2"]);
     assert_eq!(seen.code, Some(1));
     assert!(
@@ -165,7 +165,7 @@ fn uncommitted_changes_are_not_changed_further() {
         "{}",
         seen.stderr
     );
-    assert_eq!(world.read("work/web/deploy.yaml"), before);
+    assert_eq!(world.read("desk/web/deploy.yaml"), before);
     let seen = world.lanai(&["update", "web@v2", "--force"]);
     assert_eq!(seen.code, Some(0), "{seen:?}");
     let saved = world.path("home/.local/state/lanai/saved/web-1");
@@ -175,7 +175,7 @@ fn uncommitted_changes_are_not_changed_further() {
         seen.stderr
     );
     assert_eq!(std::fs::read_to_string(saved.join("deploy.yaml")).unwrap(), before);
-    assert!(world.read("work/web/deploy.yaml").contains("web:2"));
+    assert!(world.read("desk/web/deploy.yaml").contains("web:2"));
 }
 
 #[test]
@@ -210,17 +210,17 @@ fn files_come_and_go_and_change_their_mode() {
     world.publish("v3", &[("web/README.md", "-")]);
     let seen = world.lanai(&["update", "web@v3"]);
     assert_eq!(seen.code, Some(0), "{seen:?}");
-    assert_eq!(world.names("work/web"), ["Kptfile", "deploy.yaml", "new/run.sh"]);
-    world.git("work", &["add", "-A"]);
-    assert!(world.git("work", &["ls-files", "-s", "web/new/run.sh"]).starts_with("100755 "));
+    assert_eq!(world.names("desk/web"), ["Kptfile", "deploy.yaml", "new/run.sh"]);
+    world.git("desk", &["add", "-A"]);
+    assert!(world.git("desk", &["ls-files", "-s", "web/new/run.sh"]).starts_with("100755 "));
 }
 
 #[test]
 fn bad_input_is_named() {
     let world = World::with_web();
-    world.write("work/plain/Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: plain\n");
-    world.write("work/broken/Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  nam: x\n");
-    world.write("work/none/a.txt", "");
+    world.write("desk/plain/Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: plain\n");
+    world.write("desk/broken/Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  nam: x\n");
+    world.write("desk/none/a.txt", "");
     world.check_failure(
         &["update", "plain"],
         1,
@@ -231,11 +231,11 @@ fn bad_input_is_named() {
         1,
         "error: cannot open \"nowhere\": there is no such folder\n",
     );
-    world.check_failure(&["update", "none"], 1, "error: no Kptfile found at \"~/work/none\"\n");
+    world.check_failure(&["update", "none"], 1, "error: no Kptfile found at \"~/desk/none\"\n");
     world.check_failure(
         &["update", "broken"],
         1,
-        "error: file \"~/work/broken/Kptfile\": the Kptfile cannot be read: yaml: unmarshal errors:\n  \
+        "error: file \"~/desk/broken/Kptfile\": the Kptfile cannot be read: yaml: unmarshal errors:\n  \
          line 4: field nam not found in type yaml.ObjectMeta\n",
     );
     world.check_failure(&["update", "plain@a@b"], 1, "error: at most 1 version permitted\n");
@@ -243,7 +243,7 @@ fn bad_input_is_named() {
     let seen = world.lanai(&["update", "web@v9"]);
     assert_eq!(seen.code, Some(1));
     assert!(seen.stderr.contains("has no branch or tag \"v9\""), "{seen:?}");
-    assert_eq!(world.git("work", &["status", "--porcelain"]), "");
+    assert_eq!(world.git("desk", &["status", "--porcelain"]), "");
     for wrong in [&["--policy", "x"], &["-o", "x"], &["--strategy", "x"]] {
         assert_eq!(world.lanai(&[&["update", "web"][..], &wrong[..]].concat()).code, Some(2));
     }
@@ -254,10 +254,10 @@ fn changes_are_seen_where_git_was_told_to_look_away() {
     for flag in ["--skip-worktree", "--assume-unchanged"] {
         let world = World::with_web();
         world.get_web();
-        world.git("work", &["update-index", flag, "web/deploy.yaml"]);
-        world.edit("work/web/deploy.yaml", "replicas: 1", "replicas: 5");
-        assert_eq!(world.git("work", &["status", "--porcelain"]), "", "git looks away");
-        let before = world.read("work/web/deploy.yaml");
+        world.git("desk", &["update-index", flag, "web/deploy.yaml"]);
+        world.edit("desk/web/deploy.yaml", "replicas: 1", "replicas: 5");
+        assert_eq!(world.git("desk", &["status", "--porcelain"]), "", "git looks away");
+        let before = world.read("desk/web/deploy.yaml");
         let seen = world.lanai(&["update", "web@v2"]);
         assert_eq!(seen.code, Some(1), "{flag}: {seen:?}");
         assert!(
@@ -265,7 +265,7 @@ fn changes_are_seen_where_git_was_told_to_look_away() {
             "{}",
             seen.stderr
         );
-        assert_eq!(world.read("work/web/deploy.yaml"), before);
+        assert_eq!(world.read("desk/web/deploy.yaml"), before);
     }
 }
 
@@ -274,7 +274,7 @@ fn changes_are_seen_below_a_folder_whose_name_is_no_text() {
     let world = World::with_web();
     world.get_web();
     let odd = "cd \"$(printf 'odd\\377')\"";
-    let shell = |script: &str| world.run_in("work", "sh", &["-c", script]);
+    let shell = |script: &str| world.run_in("desk", "sh", &["-c", script]);
     assert_eq!(shell("d=$(printf 'odd\\377') && mkdir \"$d\" && mv web \"$d\"").code, Some(0));
     world.commit();
     assert_eq!(shell(&format!("{odd} && sed -i 's/replicas: 1/replicas: 5/' web/deploy.yaml")).code, Some(0));
@@ -291,16 +291,16 @@ fn changes_are_seen_below_a_folder_whose_name_is_no_text() {
 fn files_that_git_keeps_in_another_form_are_recorded() {
     let world = World::with_web();
     world.get_web();
-    world.write("work/.gitattributes", "*.yaml text eol=crlf\n");
-    let text = world.read("work/web/deploy.yaml").replace('\n', "\r\n");
-    world.write("work/web/deploy.yaml", &text);
+    world.write("desk/.gitattributes", "*.yaml text eol=crlf\n");
+    let text = world.read("desk/web/deploy.yaml").replace('\n', "\r\n");
+    world.write("desk/web/deploy.yaml", &text);
     world.commit();
-    assert!(!world.git("work", &["show", "HEAD:web/deploy.yaml"]).contains('\r'), "git keeps it otherwise");
+    assert!(!world.git("desk", &["show", "HEAD:web/deploy.yaml"]).contains('\r'), "git keeps it otherwise");
     let seen = world.lanai(&["update", "web@v2"]);
     assert_eq!(seen.code, Some(0), "{seen:?}");
     world.commit();
-    let text = world.read("work/web/deploy.yaml");
-    world.write("work/web/deploy.yaml", &text.replace("web:2", "web:mine"));
+    let text = world.read("desk/web/deploy.yaml");
+    world.write("desk/web/deploy.yaml", &text.replace("web:2", "web:mine"));
     let seen = world.lanai(&["update", "web@v1"]);
     assert_eq!(seen.code, Some(1), "{seen:?}");
     assert!(seen.stderr.contains("error: changes in \"deploy.yaml\" are not committed"), "{}", seen.stderr);
@@ -310,16 +310,16 @@ fn files_that_git_keeps_in_another_form_are_recorded() {
 fn what_is_staged_only_is_not_recorded() {
     let world = World::with_web();
     world.get_web();
-    world.edit("work/web/deploy.yaml", "replicas: 1", "replicas: 5");
-    world.git("work", &["add", "-A"]);
+    world.edit("desk/web/deploy.yaml", "replicas: 1", "replicas: 5");
+    world.git("desk", &["add", "-A"]);
     let seen = world.lanai(&["update", "web@v2"]);
     assert!(seen.stderr.contains("error: changes in \"deploy.yaml\" are not committed"), "{seen:?}");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     world.commit();
-    std::fs::set_permissions(world.path("work/web/deploy.yaml"), mode).unwrap();
+    std::fs::set_permissions(world.path("desk/web/deploy.yaml"), mode).unwrap();
     let seen = world.lanai(&["update", "web@v2"]);
     assert!(seen.stderr.contains("error: changes in \"deploy.yaml\" are not committed"), "{seen:?}");
-    world.git("work", &["config", "core.fileMode", "false"]);
+    world.git("desk", &["config", "core.fileMode", "false"]);
     assert_eq!(world.lanai(&["update", "web@v2"]).code, Some(0), "git does not look at modes");
 }
 
@@ -361,18 +361,18 @@ fn many_files_that_git_keeps_in_another_form_are_told_apart() {
     world.publish("v1", &files("1\n"));
     world.publish("v2", &files("2\n"));
     world.get_web();
-    world.write("work/.gitattributes", "*.txt text eol=crlf\n");
+    world.write("desk/.gitattributes", "*.txt text eol=crlf\n");
     for path in &paths {
-        world.write(&format!("work/{path}"), "1\r\n");
+        world.write(&format!("desk/{path}"), "1\r\n");
     }
     world.commit();
     assert_eq!(world.lanai(&["update", "web@v2"]).code, Some(0));
-    assert_eq!(world.read("work/web/t200.txt"), "2\n");
+    assert_eq!(world.read("desk/web/t200.txt"), "2\n");
     for path in &paths {
-        world.write(&format!("work/{path}"), "2\r\n");
+        world.write(&format!("desk/{path}"), "2\r\n");
     }
     world.commit();
-    world.write("work/web/t150.txt", "mine\r\n");
+    world.write("desk/web/t150.txt", "mine\r\n");
     let seen = world.lanai(&["update", "web@v1"]);
     assert_eq!(seen.code, Some(1), "{}", seen.stderr);
     assert!(seen.stderr.contains("error: changes in \"t150.txt\" are not committed"), "{}", seen.stderr);

@@ -52,12 +52,12 @@ impl World {
     /// A machine with an empty remote, and an empty folder `work` that is a repository of git.
     pub fn new() -> Self {
         let world = Self { place: tempfile::tempdir().expect("a temporary folder can be made") };
-        for folder in ["home", "work", "upstream", "outside"] {
+        for folder in ["home", "desk", "upstream", "outside"] {
             fs::create_dir(world.path(folder)).expect("it is new");
         }
         world.git("upstream", &["init", "-q", "-b", "main"]);
-        world.git("work", &["init", "-q", "-b", "main"]);
-        world.git("work", &["commit", "-q", "--allow-empty", "-m", "nothing"]);
+        world.git("desk", &["init", "-q", "-b", "main"]);
+        world.git("desk", &["commit", "-q", "--allow-empty", "-m", "nothing"]);
         world.git(".", &["init", "-q", "--bare", "-b", "main", "remote.git"]);
         world
     }
@@ -125,8 +125,8 @@ impl World {
 
     /// Commits all that is in `work`.
     pub fn commit(&self) {
-        self.git("work", &["add", "-A"]);
-        self.git("work", &["commit", "-q", "--allow-empty", "-m", "work"]);
+        self.git("desk", &["add", "-A"]);
+        self.git("desk", &["commit", "-q", "--allow-empty", "-m", "desk"]);
     }
 
     /// The commit of a tag.
@@ -143,12 +143,12 @@ impl World {
 
     /// Runs `lanai pkg` in `work`.
     pub fn lanai(&self, arguments: &[&str]) -> Seen {
-        self.run_in("work", env!("CARGO_BIN_EXE_lanai"), &[&["pkg"], arguments].concat())
+        self.run_in("desk", env!("CARGO_BIN_EXE_lanai"), &[&["pkg"], arguments].concat())
     }
 
     /// Runs `kpt pkg` in `work`.
     pub fn kpt(&self, arguments: &[&str]) -> Seen {
-        self.run_in("work", "kpt", &[&["pkg"], arguments].concat())
+        self.run_in("desk", "kpt", &[&["pkg"], arguments].concat())
     }
 
     /// Runs git, which must succeed.
@@ -186,7 +186,7 @@ impl World {
         let seen = self.lanai(arguments);
         let told = seen.stderr.replace(&self.place.path().display().to_string(), "~");
         assert_eq!((seen.code, told.as_str()), (Some(code), stderr), "{arguments:?}");
-        assert_eq!(self.git("work", &["status", "--porcelain"]), "", "{arguments:?}");
+        assert_eq!(self.git("desk", &["status", "--porcelain"]), "", "{arguments:?}");
     }
 
     /// The names of all files in a folder, sorted, without what belongs to git.
