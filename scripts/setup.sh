@@ -5,6 +5,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 packages=()
 { have cc && have make; } || packages+=(build-essential)
 have git || packages+=(git)
+# The tests start an ssh server of their own, and say so where they cannot. Installing one starts it on many systems, so that is
+# done for machines that root sets up, not behind the back of somebody with sudo.
+if [ ! -x /usr/sbin/sshd ] && have apt-get && [ "$(id -u)" -eq 0 ]; then packages+=(openssh-server); fi
 [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] || packages+=(ca-certificates)
 
 if [ ${#packages[@]} -gt 0 ]; then

@@ -5,7 +5,8 @@
 //	go run -C scripts/list-keys . v1.34.1 > crates/merge/src/keys/builtin.txt
 //
 // It takes the OpenAPI document out of the Go module k8s.io/kubernetes and keeps, of each type, the lists that merge by
-// key or as sets, and the fields through which such a list can be reached.
+// key or as sets, the mappings that can have the keys of one variant only (their patch strategy is retainKeys), and the
+// fields through which such a list or mapping can be reached.
 package main
 
 import (
@@ -86,6 +87,11 @@ func keys(list schema) string {
 	return ""
 }
 
+// Whether what a field holds, or each item of it, can have the keys of one variant only.
+func hasVariants(field schema) bool {
+	return strings.Contains(field.Strategy, "retainKeys")
+}
+
 // The type that a field leads to: its own, or that of its items when they merge by key.
 func target(field schema) string {
 	ref := field.Ref
@@ -102,7 +108,7 @@ func useful(definitions map[string]schema) map[string]bool {
 		grown = false
 		for name, definition := range definitions {
 			for _, field := range definition.Properties {
-				if !found[name] && (keys(field) != "" || found[target(field)]) {
+				if !found[name] && (keys(field) != "" || hasVariants(field) || found[target(field)]) {
 					found[name], grown = true, true
 				}
 			}
@@ -120,7 +126,7 @@ func write(out *bufio.Writer, version string, definitions map[string]schema) {
 	}
 	fmt.Fprintf(out, "# List keys of Kubernetes %s, made by scripts/list-keys. Do not edit.\n", version)
 	fmt.Fprintln(out, "# k GROUP/VERSION KIND TYPE: the type of a kind; the group of the core is empty.")
-	fmt.Fprintln(out, "# t TYPE FIELD...: name=KEYS merges by keys, name=* as a set; :TYPE is what it holds.")
+	fmt.Fprintln(out, "# t TYPE FIELD...: name=KEYS merges by keys, name=* as a set; ! has one variant; :TYPE is what it holds.")
 	var kinds []string
 	for _, name := range names {
 		for _, kind := range definitions[name].GroupsKinds {
@@ -140,12 +146,15 @@ func write(out *bufio.Writer, version string, definitions map[string]schema) {
 		fields := definitions[name].Properties
 		for _, field := range sorted(fields) {
 			list, to := keys(fields[field]), target(fields[field])
-			if list == "" && !kept[to] {
+			if list == "" && !hasVariants(fields[field]) && !kept[to] {
 				continue
 			}
 			fmt.Fprintf(out, " %s", field)
 			if list != "" {
 				fmt.Fprintf(out, "=%s", list)
+			}
+			if hasVariants(fields[field]) {
+				fmt.Fprint(out, "!")
 			}
 			if kept[to] {
 				fmt.Fprintf(out, ":%d", numbers[to])

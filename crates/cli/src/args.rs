@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use lanai_yaml::Path;
 
 use crate::file::Source;
+use crate::func::Func;
 use crate::pkg::Pkg;
 use crate::yaml::Which;
 
@@ -26,6 +27,9 @@ pub(crate) enum Command {
     /// Fetch packages, look at them, and take over what changed upstream
     #[command(subcommand, visible_alias = "package")]
     Pkg(Pkg),
+    /// Run functions on packages
+    #[command(name = "fn", subcommand, visible_aliases = ["function", "functions"])]
+    Func(Box<Func>),
 }
 
 #[derive(Debug, Subcommand)]

@@ -21,7 +21,17 @@ pub(crate) struct Message {
 
 impl Failure {
     pub fn new(text: impl Into<String>) -> Self {
-        Self::Told(Message { text: text.into(), hint: None })
+        Self::Told(Message { text: without_numbers(text.into()), hint: None })
+    }
+
+    /// Says before the text what it means for what was asked.
+    pub fn context(self, what: &str) -> Self {
+        match self {
+            Self::Told(message) => {
+                Self::Told(Message { text: format!("{what}: {}", message.text), ..message })
+            }
+            Self::NobodyReads => Self::NobodyReads,
+        }
     }
 
     /// Adds one action that helps.
@@ -43,12 +53,41 @@ impl fmt::Display for Message {
     }
 }
 
+/// Leaves out the numbers that systems give to errors: the words beside them say it.
+fn without_numbers(mut text: String) -> String {
+    const START: &str = " (os error ";
+    while let Some(at) = text.find(START) {
+        let behind = &text[at + START.len()..];
+        let Some(end) =
+            behind.find(')').filter(|end| behind[..*end].bytes().all(|byte| byte.is_ascii_digit()))
+        else {
+            break;
+        };
+        text.replace_range(at..=at + START.len() + end, "");
+    }
+    text
+}
+
 /// The cause of an I/O error, in words.
 pub(crate) fn cause(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "there is no such file".into(),
         io::ErrorKind::IsADirectory => "it is a directory, where a file is needed".into(),
         io::ErrorKind::PermissionDenied => "permission denied".into(),
+        io::ErrorKind::InvalidData => "it is not UTF-8".into(),
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_errors_are_left_out() {
+        let check = |text: &str, expected: &str| assert_eq!(without_numbers(text.into()), expected);
+        check("a: no (os error 13): b: no (os error 2)", "a: no: b: no");
+        check("a (os error x)", "a (os error x)");
+        check("a (os error 1", "a (os error 1");
     }
 }

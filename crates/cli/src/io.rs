@@ -24,6 +24,9 @@ pub struct Io<'a> {
     pub environment: BTreeMap<OsString, OsString>,
     /// Who reads the errors and notes.
     pub audience: Audience,
+    /// This program itself, as a file: it makes the cages in which functions run. Without it, programs are run as their caller
+    /// could run them.
+    pub program: Option<PathBuf>,
 }
 
 /// Who reads the errors and notes.

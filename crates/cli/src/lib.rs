@@ -8,6 +8,8 @@
 //! | `args` | what can be typed |
 //! | `yaml` | `lanai yaml get`, `set` and `fmt` |
 //! | `pkg` | `lanai pkg get`, `init`, `tree`, `cat`, `diff` and `update` |
+//! | `func` | `lanai fn render`, `eval`, `source`, `sink`, `doc`, `run` and `list` |
+//! | `persona` | under which name the program was called |
 //! | `file` | reading files, and replacing them whole or not at all |
 //! | `diff` | what changes, for people |
 //! | `failure` | what went wrong, for people |
@@ -17,18 +19,19 @@ mod args;
 mod diff;
 mod failure;
 mod file;
+mod func;
 mod io;
+mod persona;
 mod pkg;
 mod yaml;
 
 use std::ffi::OsString;
-use std::path::Path;
 
 use clap::Parser;
-use lanai_krm::ignore::Dialect;
 
 use args::{Arguments, Command};
 use failure::Failure;
+use persona::Persona;
 
 pub use io::{Audience, Colour, Exit, Io};
 
@@ -41,10 +44,11 @@ pub use io::{Audience, Colour, Exit, Io};
 /// hold, never a part.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let dialect = dialect(arguments.first());
+    let persona = Persona::of(arguments.first());
     let done = match Arguments::try_parse_from(arguments) {
         Ok(Arguments { command: Command::Yaml(command) }) => yaml::run(&command, io),
-        Ok(Arguments { command: Command::Pkg(command) }) => pkg::run(&command, dialect, io),
+        Ok(Arguments { command: Command::Pkg(command) }) => pkg::run(&command, persona.dialect(), io),
+        Ok(Arguments { command: Command::Func(command) }) => func::run(&command, persona, io),
         Err(error) if error.use_stderr() => {
             io.tell(&error.render().to_string());
             return Exit::Usage;
@@ -59,10 +63,4 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Ex
             Exit::Failure
         }
     }
-}
-
-/// How `.krmignore` is read by a program of that name.
-fn dialect(program: Option<&OsString>) -> Dialect {
-    let name = program.and_then(|program| Path::new(program).file_name());
-    if name.is_some_and(|name| name == "kpt") { Dialect::Kpt } else { Dialect::Gitignore }
 }

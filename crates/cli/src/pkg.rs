@@ -7,9 +7,11 @@
 //! | `address` | `REPO.git/FOLDER@VERSION` |
 //! | `local` | the package on disk: opened, recovered, changed |
 //! | `upstream` | the package in a repository |
+//! | `versions` | what both sides of an update began with, and what upstream has now |
 //! | `kptfile` | what a Kptfile says about where its package comes from |
 //! | `marks` | the marks by which a resource is known when it is merged later |
 //! | `nested` | packages inside the package that have an upstream of their own |
+//! | `patch` | files that differ, for people and patch programs |
 //! | `conflicts`, `resolutions` | what both sides changed, shown and decided |
 //! | `dirty` | files whose content is recorded nowhere |
 //! | `ignored` | where kpt reads a `.krmignore` otherwise |
@@ -25,13 +27,15 @@ mod get;
 mod ignored;
 mod init;
 mod kptfile;
-mod local;
+pub(crate) mod local;
 mod marks;
 mod nested;
+pub(crate) mod patch;
 mod resolutions;
 mod tree;
 mod update;
 mod upstream;
+mod versions;
 mod watch;
 
 use lanai_krm::ignore::Dialect;

@@ -61,7 +61,7 @@ impl Copies {
         let target = self.made()?.join(path.as_str());
         let parent = target.parent().unwrap_or(&target);
         fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
-        entry::write(&target, file, None).map_err(Error::io("write", &target))?;
+        entry::write_new(&target, file, None).map_err(Error::io("write", &target))?;
         Ok(target)
     }
 

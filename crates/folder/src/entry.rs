@@ -1,20 +1,22 @@
 //! One file on disk.
 
-use std::fs::{self, Metadata};
-use std::io::{self, Read};
+use std::ffi::OsStr;
+use std::fs::{self, Metadata, OpenOptions};
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use lanai_krm::digest::{Collision, blob_id};
 use lanai_krm::package::{File, Mode};
-use lanai_types::{BlobId, ByteSize};
+use lanai_types::BlobId;
 use serde::{Deserialize, Serialize};
 
 /// What a file is, without its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     pub mode: StampMode,
+    pub size: usize,
     pub id: BlobId,
 }
 
@@ -29,7 +31,16 @@ pub(crate) enum StampMode {
 
 impl Stamp {
     pub fn of(file: &File) -> Result<Self, Collision> {
-        Ok(Self { mode: file.mode().into(), id: blob_id(file.content())? })
+        Ok(Self { mode: file.mode().into(), size: file.len(), id: blob_id(file.content())? })
+    }
+
+    /// Whether a file is the one that a stamp was made of; nothing is, where there was nothing.
+    pub fn is_of(stamp: Option<Self>, file: Option<&File>) -> Result<bool, Collision> {
+        match (stamp, file) {
+            (None, None) => Ok(true),
+            (Some(stamp), Some(file)) => Ok(stamp.size == file.len() && stamp == Self::of(file)?),
+            (Some(_), None) | (None, Some(_)) => Ok(false),
+        }
     }
 }
 
@@ -67,14 +78,15 @@ pub(crate) fn mode_of(metadata: &Metadata) -> Option<Mode> {
     }
 }
 
-/// The bytes of a file, or the target of a link; one byte more than the limit at most.
-pub(crate) fn content(path: &Path, mode: Mode, limit: ByteSize) -> io::Result<Vec<u8>> {
-    if mode == Mode::Symlink {
+/// The bytes of a file, or the target of a link.
+pub(crate) fn content(path: &Path, metadata: &Metadata) -> io::Result<Vec<u8>> {
+    if metadata.is_symlink() {
         return Ok(fs::read_link(path)?.into_os_string().into_vec());
     }
-    let mut bytes = Vec::new();
-    let most = limit.get().saturating_add(1);
-    fs::File::open(path)?.take(most).read_to_end(&mut bytes)?;
+    // One that grows meanwhile is not read to its end.
+    let size = metadata.len();
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+    fs::File::open(path)?.take(size.saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -83,12 +95,14 @@ pub(crate) fn content(path: &Path, mode: Mode, limit: ByteSize) -> io::Result<Ve
 pub(crate) enum Found {
     Nothing,
     File(File),
-    /// A folder, or something that no package holds.
+    Folder,
+    /// Something that no package holds, or a file with more bytes than were asked for.
     Other,
 }
 
-/// Looks at a path. Nothing is followed: where a folder of the path is a file or a link, nothing is there.
-pub(crate) fn look(path: &Path, limit: ByteSize) -> io::Result<Found> {
+/// Looks at a path, and reads a file there that has no more bytes than `most`. Nothing is followed: where a folder of the
+/// path is a file or a link, nothing is there.
+pub(crate) fn look(path: &Path, most: usize) -> io::Result<Found> {
     let metadata = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -96,37 +110,40 @@ pub(crate) fn look(path: &Path, limit: ByteSize) -> io::Result<Found> {
         }
         Err(error) => return Err(error),
     };
-    let Some(mode) = mode_of(&metadata) else { return Ok(Found::Other) };
-    Ok(Found::File(File::new(content(path, mode, limit)?, mode)))
+    match mode_of(&metadata) {
+        None if metadata.is_dir() => Ok(Found::Folder),
+        Some(mode) if metadata.len() <= most as u64 => {
+            Ok(Found::File(File::new(content(path, &metadata)?, mode)))
+        }
+        None | Some(_) => Ok(Found::Other),
+    }
 }
 
-/// Writes a new file. Permissions and owner are those of the file that it replaces, as far as the system allows.
-pub(crate) fn write(path: &Path, file: &File, replaces: Option<&Metadata>) -> io::Result<()> {
+/// Writes a file that is not there yet. Permissions and owner are those of the file that it is to replace, as far as the
+/// system allows.
+pub(crate) fn write_new(path: &Path, file: &File, replaces: Option<&Metadata>) -> io::Result<()> {
     if file.mode() == Mode::Symlink {
-        return std::os::unix::fs::symlink(std::ffi::OsStr::from_bytes(file.content()), path);
+        return std::os::unix::fs::symlink(OsStr::from_bytes(file.content()), path);
     }
-    fs::write(path, file.content())?;
+    let mut opened = OpenOptions::new().write(true).create_new(true).open(path)?;
+    opened.write_all(file.content())?;
     let runs = file.mode() == Mode::Executable;
-    match replaces.filter(|old| old.is_file()) {
-        Some(old) => {
-            use std::os::unix::fs::MetadataExt;
-            let new = fs::metadata(path)?;
-            if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-                // Only root may give files away; for anybody else the new file is theirs.
-                let _ = std::os::unix::fs::chown(path, Some(old.uid()), Some(old.gid()));
-            }
-            let bits = old.permissions().mode() & 0o777;
-            // Who may read it may run it.
-            let bits = if runs { bits | (bits & 0o444) >> 2 } else { bits & !0o111 };
-            if new.permissions().mode() & 0o777 != bits {
-                fs::set_permissions(path, fs::Permissions::from_mode(bits))?;
-            }
-            Ok(())
-        }
-        None if runs => {
-            let bits = fs::metadata(path)?.permissions().mode() & 0o777;
-            fs::set_permissions(path, fs::Permissions::from_mode(bits | (bits & 0o444) >> 2))
-        }
-        None => Ok(()),
+    let old = replaces.filter(|old| old.is_file());
+    if old.is_none() && !runs {
+        return Ok(());
     }
+    let new = opened.metadata()?;
+    let bits = old.unwrap_or(&new).permissions().mode() & 0o777;
+    if let Some(old) = old
+        && (new.uid(), new.gid()) != (old.uid(), old.gid())
+    {
+        // Only root may give files away; for anybody else the new file is theirs.
+        let _ = std::os::unix::fs::fchown(&opened, Some(old.uid()), Some(old.gid()));
+    }
+    // Who may read it may run it.
+    let bits = if runs { bits | (bits & 0o444) >> 2 } else { bits & !0o111 };
+    if new.permissions().mode() & 0o777 != bits {
+        opened.set_permissions(fs::Permissions::from_mode(bits))?;
+    }
+    Ok(())
 }

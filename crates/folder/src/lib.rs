@@ -4,9 +4,11 @@
 //! | module | what it is about |
 //! |---|---|
 //! | `read` | a folder as a [`Package`](lanai_krm::Package) |
+//! | `view` | the same as it is when a change that was interrupted is finished |
 //! | `lock` | one writer at a time |
 //! | `plan` | the journal: what is to be done, as bytes |
-//! | `apply` | doing it, and finishing what a killed process began |
+//! | `apply` | changing a folder, and finishing what a killed process began |
+//! | `run` | making the change of a journal, from wherever it was left |
 //! | `create` | a folder that appears as a whole |
 //! | `copies` | copies of files, outside of the package |
 //! | `entry` | one file on disk, and whether it is what somebody expects |
@@ -23,8 +25,10 @@ mod error;
 mod lock;
 mod plan;
 mod read;
+mod run;
 mod steps;
 mod sync;
+mod view;
 
 pub use apply::{Applied, Kept, Recovery, Replaced, apply, recover};
 pub use copies::Copies;
@@ -33,18 +37,7 @@ pub use error::Error;
 pub use lock::{Lock, lock};
 pub use read::{Contents, Odd, OddKind, read};
 pub use steps::{Step, Steps};
+pub use view::{Unfinished, View, change_around, view};
 
 /// The folder in a package that holds the lock and the journal while somebody changes the package. Readers skip it.
 pub const STATE_FOLDER: &str = ".lanai-change";
-
-/// The name of a new file before it gets its own; readers skip it.
-fn temporary_name(number: usize) -> String {
-    format!("{STATE_FOLDER}-{number}.tmp")
-}
-
-/// Whether a file of this name is one that did not get its own name.
-fn is_temporary_name(name: &str) -> bool {
-    let number =
-        name.strip_prefix(STATE_FOLDER).and_then(|rest| rest.strip_prefix('-')?.strip_suffix(".tmp"));
-    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
-}

@@ -37,7 +37,7 @@ pub fn lock(root: &Path, who: &str) -> Result<Lock, Error> {
         match fs::create_dir(&folder) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(Error::io("create", &folder)(error)),
+            Err(error) => return Err(Error::io("change", root)(error)),
         }
         let opened = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path);
         let mut file = match opened {
@@ -46,7 +46,7 @@ pub fn lock(root: &Path, who: &str) -> Result<Lock, Error> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => return Err(Error::io("lock", &path)(error)),
         };
-        match file.try_lock() {
+        match take(&file) {
             Ok(()) if is_at(&file, &path) => {
                 let told = file.set_len(0).and_then(|()| file.write_all(who.as_bytes()));
                 told.map_err(Error::io("write", &path))?;
@@ -61,6 +61,23 @@ pub fn lock(root: &Path, who: &str) -> Result<Lock, Error> {
         }
     }
     Err(Error::Locked { root: root.into(), holder: "many others".into() })
+}
+
+/// Locks a file that nobody else has for himself. Those who only look whether anybody has it are waited for: they are done
+/// at once.
+fn take(file: &File) -> Result<(), TryLockError> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            file.try_lock_shared()?;
+            file.lock().map_err(TryLockError::Error)
+        }
+        other => other,
+    }
+}
+
+/// Whether a folder has the file of a lock, held or not: then it is one of ours.
+pub(crate) fn is_locked_by_us(root: &Path) -> bool {
+    root.join(STATE_FOLDER).join(LOCK).is_file()
 }
 
 /// Who is changing the package at `root`; `None` when nobody is.
@@ -88,6 +105,11 @@ impl Lock {
     /// The package.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The package has another name now.
+    pub(crate) fn moved(&mut self, root: &Path) {
+        self.root = root.into();
     }
 }
 

@@ -3,9 +3,12 @@
 //! A line that names the format, a line of JSON that describes the entries, the new contents one behind the other, and at
 //! the end the digest of all of that. A journal without its digest was never finished, and nothing was done by it.
 
+use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::thread;
 
 use lanai_krm::Package;
 use lanai_krm::digest::{Collision, blob_id};
@@ -13,18 +16,27 @@ use lanai_krm::package::File;
 use lanai_types::SafePath;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::entry::{Stamp, StampMode};
+use crate::{Error, STATE_FOLDER};
 
 /// The first line of a journal.
-const FORMAT: &str = "lanai journal 1\n";
+const FORMAT: &str = "lanai journal 2\n";
 /// The digits of a digest at its end.
 const DIGEST: usize = 40;
+/// The digits of a digest that are in the names of new files.
+const TOKEN: usize = 12;
+/// How many threads make digests, and how many files are worth one.
+const MAX_THREADS: usize = 8;
+const MIN_SHARE: usize = 32;
+/// How often other names are tried.
+const MAX_TOKENS: usize = 1_000;
 
 /// What becomes of the files of a folder: removals first, then new contents, each by path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub home: Home,
+    /// What the names of new files have in common before they get their own.
+    token: String,
     pub removed: Vec<Removal>,
     pub written: Vec<Writing>,
 }
@@ -62,6 +74,7 @@ pub(crate) struct Writing {
 #[derive(Serialize, Deserialize)]
 struct Head {
     home: Home,
+    token: String,
     removed: Vec<Removal>,
     written: Vec<HeadWriting>,
 }
@@ -77,18 +90,23 @@ struct HeadWriting {
 impl Plan {
     /// What makes one package the other.
     pub fn between(home: Home, before: &Package, after: &Package) -> Result<Self, Collision> {
-        let mut plan = Self { home, removed: Vec::new(), written: Vec::new() };
-        for (path, file) in before.iter().filter(|(path, _)| after.get(path).is_none()) {
-            plan.removed.push(Removal { path: path.clone(), before: Stamp::of(file)? });
+        let gone = before.iter().filter(|(path, _)| after.get(path).is_none());
+        let gone: Vec<(&SafePath, &File)> = gone.collect();
+        let fresh = after.iter().filter(|(path, file)| before.get(path) != Some(file));
+        let fresh: Vec<(&SafePath, &File)> = fresh.collect();
+        let replaced = fresh.iter().filter_map(|(path, _)| before.get(path));
+        let mut stamps =
+            stamps(&gone.iter().map(|(_, file)| *file).chain(replaced).collect::<Vec<_>>())?.into_iter();
+        let mut removed = Vec::new();
+        for (path, _) in gone {
+            removed.extend(stamps.next().map(|before| Removal { path: path.clone(), before }));
         }
-        for (path, file) in after.iter() {
-            let old = before.get(path);
-            if old != Some(file) {
-                let before = old.map(Stamp::of).transpose()?;
-                plan.written.push(Writing { path: path.clone(), before, file: file.clone() });
-            }
+        let mut written = Vec::new();
+        for (path, file) in fresh {
+            let before = before.get(path).and_then(|_| stamps.next());
+            written.push(Writing { path: path.clone(), before, file: file.clone() });
         }
-        Ok(plan)
+        Ok(Self { home, token: String::new(), removed, written })
     }
 
     pub fn is_empty(&self) -> bool {
@@ -102,7 +120,12 @@ impl Plan {
             mode: entry.file.mode().into(),
             bytes: entry.file.len(),
         });
-        let head = Head { home: self.home, removed: self.removed.clone(), written: written.collect() };
+        let head = Head {
+            home: self.home,
+            token: self.token.clone(),
+            removed: self.removed.clone(),
+            written: written.collect(),
+        };
         let head = serde_json::to_string(&head).expect("texts and numbers are JSON");
         let mut bytes = format!("{FORMAT}{head}\n").into_bytes();
         for entry in &self.written {
@@ -113,17 +136,47 @@ impl Plan {
         Ok(bytes)
     }
 
-    /// Reads a journal; `None` when it was not finished or is not one.
-    pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let (content, digest) = bytes.split_at(bytes.len().checked_sub(DIGEST)?);
-        if blob_id(content).ok()?.to_string().as_bytes() != digest {
-            return None;
+    /// Chooses names for new files that nothing in the folder has, nor is to have.
+    pub fn name_temporaries(&mut self, root: &Path) -> Result<(), Error> {
+        let first = self.written.first().map(|entry| Stamp::of(&entry.file)).transpose()?;
+        let start = first.map_or_else(String::new, |stamp| stamp.id.to_string());
+        let places: HashSet<PathBuf> =
+            self.written.iter().map(|entry| root.join(entry.path.as_str())).collect();
+        for number in 0..MAX_TOKENS {
+            self.token = format!("{}-{number}", start.get(..TOKEN).unwrap_or_default());
+            let mut names = (0..self.written.len()).map(|number| self.temporary(root, number));
+            if names.all(|name| !places.contains(&name) && fs::symlink_metadata(name).is_err()) {
+                return Ok(());
+            }
         }
+        Err(Error::Exists(self.temporary(root, 0)))
+    }
+
+    /// Where a new file is before it gets its name: beside its place.
+    pub fn temporary(&self, root: &Path, number: usize) -> PathBuf {
+        root.join(self.written[number].path.as_str()).with_file_name(self.temporary_name(number))
+    }
+
+    /// The name of that file.
+    pub fn temporary_name(&self, number: usize) -> String {
+        format!("{STATE_FOLDER}-{}-{number}.tmp", self.token)
+    }
+
+    /// Reads a journal.
+    pub fn decode(bytes: &[u8]) -> Read {
+        if !FORMAT.as_bytes().starts_with(&bytes[..bytes.len().min(FORMAT.len())]) {
+            return Read::Other;
+        }
+        let Some(content) = whole(bytes) else { return Read::Incomplete };
+        Self::parse(content).map_or(Read::Other, Read::Plan)
+    }
+
+    fn parse(content: &[u8]) -> Option<Self> {
         let content = content.strip_prefix(FORMAT.as_bytes())?;
         let end = content.iter().position(|byte| *byte == b'\n')?;
-        let Head { home, removed, written } = serde_json::from_slice(&content[..end]).ok()?;
+        let Head { home, token, removed, written } = serde_json::from_slice(&content[..end]).ok()?;
         let mut rest = &content[end + 1..];
-        let mut plan = Self { home, removed, written: Vec::new() };
+        let mut plan = Self { home, token, removed, written: Vec::new() };
         for HeadWriting { path, before, mode, bytes } in written {
             let (content, behind) = rest.split_at_checked(bytes)?;
             rest = behind;
@@ -132,6 +185,37 @@ impl Plan {
         }
         rest.is_empty().then_some(plan)
     }
+}
+
+/// The stamps of files, in their order. Many are made by several threads: digests take a good part of a change.
+fn stamps(files: &[&File]) -> Result<Vec<Stamp>, Collision> {
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+    let share = files.len().div_ceil(threads).max(MIN_SHARE);
+    let some = |files: &[&File]| files.iter().map(|file| Stamp::of(file)).collect::<Result<Vec<_>, _>>();
+    if files.len() <= share {
+        return some(files);
+    }
+    thread::scope(|scope| {
+        let work: Vec<_> = files.chunks(share).map(|part| scope.spawn(|| some(part))).collect();
+        let parts = work.into_iter().map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        Ok(parts.collect::<Result<Vec<_>, _>>()?.concat())
+    })
+}
+
+/// What a journal turned out to be.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Read {
+    Plan(Plan),
+    /// It was not finished, and nothing was done by it.
+    Incomplete,
+    /// Something else, perhaps of another version of the program: nobody knows what was done by it.
+    Other,
+}
+
+/// What is before the digest, if that fits.
+fn whole(bytes: &[u8]) -> Option<&[u8]> {
+    let (content, digest) = bytes.split_at(bytes.len().checked_sub(DIGEST)?);
+    (blob_id(content).ok()?.to_string().as_bytes() == digest).then_some(content)
 }
 
 #[cfg(test)]
@@ -155,17 +239,46 @@ mod tests {
     #[test]
     fn a_journal_reads_back() {
         let bytes = plan().encode().unwrap();
-        assert_eq!(Plan::decode(&bytes), Some(plan()));
+        assert_eq!(Plan::decode(&bytes), Read::Plan(plan()));
     }
 
     #[test]
     fn no_part_of_a_journal_is_one() {
         let bytes = plan().encode().unwrap();
         for end in 0..bytes.len() {
-            assert_eq!(Plan::decode(&bytes[..end]), None, "{end}");
+            assert_eq!(Plan::decode(&bytes[..end]), Read::Incomplete, "{end}");
             let mut broken = bytes.clone();
             broken[end] ^= 1;
-            assert_eq!(Plan::decode(&broken), None, "{end}");
+            let expected = if end < FORMAT.len() { Read::Other } else { Read::Incomplete };
+            assert_eq!(Plan::decode(&broken), expected, "{end}");
         }
+    }
+
+    #[test]
+    fn a_journal_of_another_version_is_none_of_ours() {
+        assert_eq!(Plan::decode(b"lanai journal 1\n"), Read::Other);
+        assert_eq!(Plan::decode(b""), Read::Incomplete);
+    }
+
+    #[test]
+    fn names_that_are_taken_are_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut plan = plan();
+        plan.name_temporaries(folder.path()).unwrap();
+        let first = plan.temporary(folder.path(), 0);
+        fs::write(&first, "somebody's own").unwrap();
+        plan.name_temporaries(folder.path()).unwrap();
+        assert_ne!(plan.temporary(folder.path(), 0), first);
+    }
+
+    #[test]
+    fn names_that_will_be_taken_are_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut plan = plan();
+        plan.name_temporaries(folder.path()).unwrap();
+        let taken = plan.temporary_name(0);
+        plan.written[1].path = taken.parse().unwrap();
+        plan.name_temporaries(folder.path()).unwrap();
+        assert_ne!(plan.temporary_name(0), taken);
     }
 }

@@ -8,7 +8,7 @@ use lanai_krm::package::File;
 use lanai_types::{Limits, SafePath};
 
 use crate::entry::{self, mode_of};
-use crate::{Error, STATE_FOLDER, is_temporary_name};
+use crate::{Error, STATE_FOLDER};
 
 /// What a folder holds.
 #[derive(Clone, Debug)]
@@ -37,10 +37,8 @@ pub enum OddKind {
     EmptyFolder,
     /// A socket, a pipe or a device.
     Special,
-    /// A change that is being made, or that a killed process left behind. See [`crate::recover`].
+    /// A change that is being made, or that a killed process left behind. See [`crate::recover`] and [`crate::view()`].
     Unfinished,
-    /// A file that a killed process left behind.
-    Leftover,
 }
 
 /// Reads everything below a folder.
@@ -48,8 +46,8 @@ pub enum OddKind {
 /// Symbolic links are data: nothing is read through one, but for the folder itself. `.git` is not looked into.
 ///
 /// # Errors
-/// What the system refuses, with the file; a name that no package can have; more than the limits allow. Files are not
-/// read beyond `limits.max_document`.
+/// What the system refuses, with the file; a name that no package can have; more than the limits allow. A file that is
+/// larger is not read.
 pub fn read(root: &Path, limits: Limits) -> Result<Contents, Error> {
     let mut contents = Contents { package: Package::new(limits), odd: Vec::new() };
     walk(root, root, None, &mut contents)?;
@@ -77,10 +75,6 @@ fn walk(root: &Path, folder: &Path, at: Option<&SafePath>, contents: &mut Conten
             odd(OddKind::Unfinished);
             continue;
         }
-        if is_temporary_name(name) {
-            odd(OddKind::Leftover);
-            continue;
-        }
         let broken =
             |cause: lanai_types::safe_path::Error| Error::Package { root: root.into(), cause: cause.into() };
         let inside = at.map_or_else(|| name.to_owned(), |folder| format!("{folder}/{name}"));
@@ -97,9 +91,13 @@ fn walk(root: &Path, folder: &Path, at: Option<&SafePath>, contents: &mut Conten
             odd(OddKind::Special);
             continue;
         };
-        let limit = contents.package.limits().max_document;
-        let content = entry::content(&path, mode, limit).map_err(Error::io("read", &path))?;
         let refused = |cause| Error::Package { root: root.into(), cause };
+        let limit = contents.package.max_bytes(&inside);
+        let size = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
+        if !limit.admits(size) {
+            return Err(refused(lanai_krm::package::Error::FileTooLarge { path: inside, size, limit }));
+        }
+        let content = entry::content(&path, &metadata).map_err(Error::io("read", &path))?;
         contents.package.insert(inside, File::new(content, mode)).map_err(refused)?;
     }
     Ok(count)

@@ -57,17 +57,37 @@ impl Function for ApplyReplacements {
                 Deviation {
                     there: "a field that is created takes the text of the source without its type: `\"5\"` becomes `5`",
                     here: "it takes the value as it is",
-                    fixture: "create",
+                    fixtures: &["create"],
                 },
                 Deviation {
                     there: "a mapping or list that is put into a scalar empties it",
                     here: "that is an error",
-                    fixture: "mapping-into-scalar",
+                    fixtures: &["mapping-into-scalar"],
+                },
+                Deviation {
+                    there: "a mapping in braces is put in on lines of its own",
+                    here: "it is put in as it stands in the source",
+                    fixtures: &["mapping"],
+                },
+                Deviation {
+                    there: "a text that is put in place of a number keeps the type: `!!int text`",
+                    here: "it gets the type that it reads as",
+                    fixtures: &["selectors"],
                 },
                 Deviation {
                     there: "a part before the first or behind the last is added again in every run",
                     here: "not when it is there already",
-                    fixture: "delimiter",
+                    fixtures: &["part-is-there"],
+                },
+                Deviation {
+                    there: "releases up to v0.1.2 do not know `sourceValue`",
+                    here: "as later releases: it is a source, and excludes another",
+                    fixtures: &["both-sources", "source-value"],
+                },
+                Deviation {
+                    there: "a configuration that cannot be read is refused in words that name types of Go",
+                    here: "the message names the field",
+                    fixtures: &["wrong-type"],
                 },
             ],
         }
@@ -148,13 +168,9 @@ impl Value {
 fn taken(items: &[Resource], source: &Source) -> Result<Value, Refused> {
     let error = |message: String| Box::new(report::error(message));
     let mut selected = items.iter().filter(|item| source.select.matches(item));
-    let shown = || match &source.field_path {
-        Some(path) => format!("{}:{path}", source.select),
-        None => source.select.to_string(),
-    };
-    let item = selected.next().ok_or_else(|| error(format!("nothing selected by {}", shown())))?;
+    let item = selected.next().ok_or_else(|| error(format!("nothing selected by {source}")))?;
     if selected.next().is_some() {
-        return Err(error(format!("multiple matches for selector {}", shown())));
+        return Err(error(format!("multiple matches for selector {source}")));
     }
     let path = source.field_path.as_deref().unwrap_or("metadata.name");
     let missing = || error(format!("fieldPath `{path}` is missing for replacement source {}", source.select));

@@ -1,7 +1,9 @@
 //! `apply-setters`.
 
+use std::collections::BTreeMap;
+
 use lanai_krm::{Resource, ResourceList, ResultItem};
-use lanai_yaml::{Document, Kind, NodeRef};
+use lanai_yaml::{Document, Kind};
 
 use crate::config::{self, Pair};
 use crate::function::{Deviation, Doc, Failure, Field, Function};
@@ -9,7 +11,7 @@ use crate::go;
 use crate::plan::{Change, Plan};
 use crate::report::{self, About, dotted};
 use crate::setter::{Pattern, retyped};
-use crate::sites::{self, Site};
+use crate::sites::{self, Site, is_left_out};
 
 /// Sets the fields whose comments name setters.
 pub struct ApplySetters;
@@ -39,17 +41,32 @@ impl Function for ApplySetters {
                 Deviation {
                     there: "the value `[]` for a list writes broken YAML",
                     here: "it is an empty list, as is the empty value",
-                    fixture: "lists-empty-brackets",
+                    fixtures: &["lists-empty-brackets"],
                 },
                 Deviation {
-                    there: "comments of the items of a list are lost",
-                    here: "items that stay keep their comments",
-                    fixture: "lists",
+                    there: "comments of the items of a list are lost; a list with the same items in brackets comes to stand on lines of its own",
+                    here: "items that stay keep their comments; a list with the same items stays as it is",
+                    fixtures: &["lists", "lists-grow", "lists-same"],
                 },
                 Deviation {
                     there: "a value that contains `${other}` is expanded or not, by chance",
                     here: "values are put in as they are",
-                    fixture: "value-with-hole",
+                    fixtures: &["value-with-hole"],
+                },
+                Deviation {
+                    there: "holes that are not given are looked for in the value without regard to those that are: `r/a/b` for `${registry}/${image}` with the image `a/b` becomes `r/a/a/b`, and grows in every run",
+                    here: "where the given values are in their places already, nothing changes",
+                    fixtures: &["recover-again"],
+                },
+                Deviation {
+                    there: "comments behind an alias are not seen",
+                    here: "the alias makes place for the value",
+                    fixtures: &["alias"],
+                },
+                Deviation {
+                    there: "a list or a mapping in place of a text counts as empty, or is refused in words that name types of Go",
+                    here: "it is refused; the message names the field",
+                    fixtures: &["wrong-type"],
                 },
             ],
         }
@@ -122,11 +139,6 @@ fn plan(item: &Resource, setters: &[Pair]) -> Result<(Plan, Vec<ResultItem>), Bo
     Ok((plan, results))
 }
 
-/// Whether nothing is written where the value would stand.
-fn is_left_out(node: NodeRef<'_>) -> bool {
-    node.is_null() && node.source_range().is_none_or(|range| range.is_empty())
-}
-
 /// What becomes of a field, and how its value is shown.
 struct Planned {
     change: Option<Change>,
@@ -136,9 +148,13 @@ struct Planned {
 fn scalar(site: &Site<'_>, pattern: &Pattern, setters: &[Pair]) -> Result<Planned, String> {
     let node = site.node.target();
     let current = node.value();
-    let recovered = pattern.recover(&current);
-    let value = |name: &str| config::value(setters, name).or_else(|| recovered.get(name).map(String::as_str));
-    let text = pattern.fill(value).map_err(|open| {
+    let given = |name: &str| config::value(setters, name);
+    let fill = |recovered: &BTreeMap<String, String>| {
+        pattern.fill(|name| given(name).or_else(|| recovered.get(name).map(String::as_str)))
+    };
+    // Where the values are in their places already, the other holes have what is around them.
+    let set = fill(&pattern.with(given).recover(&current)).ok().filter(|text| *text == current);
+    let text = set.map_or_else(|| fill(&pattern.recover(&current)), Ok).map_err(|open| {
         let open = open.iter().map(|name| format!("${{{name}}}"));
         format!("values for setters {} must be provided", go::list(open))
     })?;

@@ -49,15 +49,20 @@ pub fn catalog() -> &'static [&'static dyn Function] {
     ]
 }
 
+/// The function of a name or an image, of all that are in this crate. See [`find_in`].
+pub fn find(image: &str) -> Option<&'static dyn Function> {
+    find_in(catalog(), image)
+}
+
 /// The function of a name or an image.
 ///
 /// An image is a name, with one of [`PREFIXES`] or without, and a tag or none. A tag that the function does not stand for
 /// finds nothing; no tag, and the tag `latest`, find the function. A digest finds nothing: it means exactly one program.
-pub fn find(image: &str) -> Option<&'static dyn Function> {
+pub fn find_in(functions: &[&'static dyn Function], image: &str) -> Option<&'static dyn Function> {
     let rest = PREFIXES.iter().find_map(|prefix| image.strip_prefix(prefix)).unwrap_or(image);
     let (name, tag) = rest.split_once(':').map_or((rest, None), |(name, tag)| (name, Some(tag)));
     let is_named = |function: &&&dyn Function| function.name() == name || function.aliases().contains(&name);
-    let function = *catalog().iter().find(is_named)?;
+    let function = *functions.iter().find(is_named)?;
     let fits = tag.is_none_or(|tag| tag == "latest" || function.tags().contains(&tag));
     fits.then_some(function)
 }

@@ -36,12 +36,17 @@ impl Function for CreateSetters {
                 Deviation {
                     there: "two setters with the same value: one of them, by chance",
                     here: "the first by name",
-                    fixture: "same-value",
+                    fixtures: &["same-value"],
                 },
                 Deviation {
                     there: "writes comments into mappings in braces, where they break the text",
                     here: "a warning says that there is no place for the comment",
-                    fixture: "flow",
+                    fixtures: &["flow"],
+                },
+                Deviation {
+                    there: "a list or a mapping in place of a text counts as empty, or is refused in words that name types of Go",
+                    here: "it is refused; the message names the field",
+                    fixtures: &["wrong-type"],
                 },
             ],
         }

@@ -3,7 +3,7 @@
 use lanai_krm::ResourceList;
 
 use crate::config;
-use crate::function::{Doc, Failure, Field, Function};
+use crate::function::{Deviation, Doc, Failure, Field, Function};
 use crate::report::{self, About};
 
 /// Removes annotations.
@@ -26,7 +26,18 @@ impl Function for DeleteAnnotations {
                 meaning: "the names of the annotations, with commas between them",
             }],
             example: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: config\ndata:\n  annotationKeys: example.com/owner,example.com/note\n",
-            deviations: &[],
+            deviations: &[
+                Deviation {
+                    there: "blanks beside a comma are part of the name",
+                    here: "they are not",
+                    fixtures: &["blanks"],
+                },
+                Deviation {
+                    there: "crashes without a configuration, or on a list in place of the text",
+                    here: "the same error as for no names; the message about a list names the field",
+                    fixtures: &["no-config", "wrong-type"],
+                },
+            ],
         }
     }
 
@@ -36,6 +47,7 @@ impl Function for DeleteAnnotations {
             Err(message) => return Err(Failure::report(list, report::error(message))),
         };
         let from = list.results.len();
+        let mut removed = Vec::new();
         let mut count = 0;
         for item in &mut list.items {
             let mut any = false;
@@ -46,7 +58,7 @@ impl Function for DeleteAnnotations {
                         any = true;
                         let name = item.name().unwrap_or_default();
                         let message = format!("Annonation: [{key}] removed from resource: [{name}]");
-                        list.results.push(report::info(message).about(item).in_file_of(item));
+                        removed.push(report::info(message).in_file_of(item));
                     }
                     Err(cause) => {
                         let path = format!("metadata.annotations.{key}");
@@ -62,6 +74,7 @@ impl Function for DeleteAnnotations {
         } else {
             format!("The provided annotations were deleted from {count} resource(s)")
         }));
+        list.results.extend(removed);
         Failure::if_reported(list, from)
     }
 }

@@ -29,7 +29,7 @@ impl Function for DropComments {
             deviations: &[Deviation {
                 there: "ends where a value is one that JSON cannot hold",
                 here: "a result says which resource has it; that one stays as it is, the others are written",
-                fixture: "not-a-number",
+                fixtures: &["not-a-number"],
             }],
         }
     }
@@ -56,7 +56,9 @@ fn rewritten(item: &Resource) -> Result<Resource, String> {
     }
     let value: Value = item.root().deserialize().map_err(|error| error.to_string())?;
     let document = Document::from_serialize(&sorted(value)).map_err(|error| error.to_string())?;
-    Resource::parse(&document.to_string()).map_err(|error| error.to_string())
+    let mut new = Resource::parse(&document.to_string()).map_err(|error| error.to_string())?;
+    new.set_origin(item.origin().cloned());
+    Ok(new)
 }
 
 fn sorted(value: Value) -> Value {

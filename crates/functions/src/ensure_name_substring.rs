@@ -55,19 +55,49 @@ impl Function for EnsureNameSubstring {
             example: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: config\ndata:\n  prepend: prod-\n",
             deviations: &[
                 Deviation {
-                    there: "every resource is written anew: comments and the annotations for path and index are lost",
+                    there: "the comments on the lines of names and references that change are lost; annotations are written anew, those for path and index are left out",
                     here: "only names and references change",
-                    fixture: "prepend",
+                    fixtures: &["prepend", "append", "there-already", "annotations"],
+                },
+                Deviation {
+                    there: "`depends-on` gets the text also where it names a resource that keeps its name",
+                    here: "it follows the resource",
+                    fixtures: &["depends-on-namespace"],
+                },
+                Deviation {
+                    there: "ends where two resources have the same name",
+                    here: "both are renamed",
+                    fixtures: &["same-name"],
                 },
                 Deviation {
                     there: "an unknown `editMode` changes nothing and says nothing",
                     here: "it is an error",
-                    fixture: "wrong-mode",
+                    fixtures: &["wrong-mode"],
                 },
                 Deviation {
-                    there: "`depends-on` is not changed on resources whose own name contains the text",
-                    here: "it is changed wherever it names a resource that was renamed",
-                    fixture: "depends-on",
+                    there: "`depends-on` is not changed on resources whose own name contains the text, nor where it names several resources",
+                    here: "each name of a resource that was renamed is changed",
+                    fixtures: &["depends-on"],
+                },
+                Deviation {
+                    there: "in a role binding, users and groups with the name of a ServiceAccount are renamed, and its namespace is added to all of them",
+                    here: "only subjects that are ServiceAccounts are renamed, and nothing is added",
+                    fixtures: &["bindings"],
+                },
+                Deviation {
+                    there: "a name with an anchor loses it, and its aliases break the text",
+                    here: "the anchor stays, and its aliases follow",
+                    fixtures: &["anchors"],
+                },
+                Deviation {
+                    there: "ends on a resource whose metadata is no mapping",
+                    here: "such a resource has no name and is left alone",
+                    fixtures: &["metadata-is-text"],
+                },
+                Deviation {
+                    there: "a list in place of a text is refused in words that name types of Go",
+                    here: "the message names the field",
+                    fixtures: &["wrong-type"],
                 },
             ],
         }
@@ -119,7 +149,7 @@ struct Settings {
 impl Settings {
     fn read(list: &ResourceList) -> Result<Self, String> {
         let empty = "substring must not be empty";
-        let config = config::given(list).filter(|config| !config::is_placeholder(config)).ok_or(empty)?;
+        let config = config::given(list).ok_or(empty)?;
         let wrong = |wrong: config::Wrong| wrong.to_string();
         let settings = if config::is(&config, "v1", "ConfigMap") {
             let pairs = config::pairs(&config, "data").map_err(wrong)?;
@@ -128,7 +158,9 @@ impl Settings {
             };
             Self { substring: pair.value.clone(), mode: Mode::parse(&pair.key)?, fields: Vec::new() }
         } else if config::is(&config, TYPED, "EnsureNameSubstring") {
-            if config.root().get("fieldSpecs").is_some() {
+            let old = config::list(config.root(), "fieldSpecs").map_err(wrong)?;
+            let new = config::list(config.root(), "additionalNameFields").map_err(wrong)?;
+            if old.is_some() && new.is_some() {
                 return Err(
                     "`fieldSpecs` has been deprecated, please rename it to `additionalNameFields`".into()
                 );
@@ -136,8 +168,7 @@ impl Settings {
             let field =
                 |key| Ok::<_, String>(config::scalar(config.root(), key).map_err(wrong)?.unwrap_or_default());
             let mode = Some(field("editMode")?).filter(|mode| !mode.is_empty());
-            let fields = config::list(config.root(), "additionalNameFields").map_err(wrong)?;
-            let fields = fields.into_iter().flat_map(NodeRef::items);
+            let fields = new.or(old).into_iter().flat_map(NodeRef::items);
             let fields = fields.map(|node| FieldSpec::read(node, "additionalNameFields").map_err(wrong));
             Self {
                 substring: field("substring")?,

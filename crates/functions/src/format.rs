@@ -31,13 +31,23 @@ impl Function for Format {
             deviations: &[
                 Deviation {
                     there: "strings such as `on` and `010` get quotes where a schema says that they are strings; indentation becomes uniform",
-                    here: "quoting and indentation stay as they are",
-                    fixture: "quoting",
+                    here: "quoting and indentation stay as they are; only a block that ends in blank lines and moves is written in quotes",
+                    fixtures: &["quoting"],
+                },
+                Deviation {
+                    there: "containers of workloads are sorted by name, and operations of webhooks",
+                    here: "items of lists stay in their order: the first container is the one that tools choose",
+                    fixtures: &["order", "webhooks"],
+                },
+                Deviation {
+                    there: "a comment above all stays above all",
+                    here: "it goes with the field below it",
+                    fixtures: &["comments", "order"],
                 },
                 Deviation {
                     there: "a mapping whose alias would come before its anchor is broken",
                     here: "such a mapping keeps its order",
-                    fixture: "anchors",
+                    fixtures: &["anchors"],
                 },
             ],
         }

@@ -23,12 +23,36 @@ pub trait Function: Sync {
     /// What users should know.
     fn doc(&self) -> Doc;
 
+    /// Whose code runs. What users wrote is run where it can be stopped.
+    fn code(&self) -> Code {
+        Code::Ours
+    }
+
     /// Runs it: takes the configuration and the resources from the list, changes the resources, adds what it reports behind
     /// the results that are there.
     ///
     /// # Errors
     /// When the function failed. The list then has a result that says why, and may have been changed in part.
     fn run(&self, list: &mut ResourceList) -> Result<(), Failure>;
+
+    /// Runs it as [`run`](Self::run) does, and adds what it has to say beside its results, as a program does on its standard
+    /// error output. Most functions are silent.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run).
+    fn run_aloud(&self, list: &mut ResourceList, stderr: &mut String) -> Result<(), Failure> {
+        let _ = stderr;
+        self.run(list)
+    }
+}
+
+/// Whose code runs in a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// Ours: it ends, and takes memory in proportion to its input.
+    Ours,
+    /// A user's, such as a script in the configuration: it may do anything that its language can.
+    Users,
 }
 
 /// A function failed. Its results say why; the message is that of the first result of severity error.
@@ -41,14 +65,17 @@ pub struct Failure {
 
 impl Failure {
     /// Puts an error into the results, and fails with it.
-    pub(crate) fn report(list: &mut ResourceList, error: ResultItem) -> Self {
+    pub fn report(list: &mut ResourceList, error: ResultItem) -> Self {
         let message = error.message.clone();
         list.results.push(ResultItem { severity: Some(Severity::Error), ..error });
         Self { message }
     }
 
     /// Fails if there is a result of severity error from this place on.
-    pub(crate) fn if_reported(list: &ResourceList, from: usize) -> Result<(), Self> {
+    ///
+    /// # Errors
+    /// With the message of the first one.
+    pub fn if_reported(list: &ResourceList, from: usize) -> Result<(), Self> {
         let is_error = |item: &&ResultItem| item.severity == Some(Severity::Error);
         match list.results.iter().skip(from).find(is_error) {
             Some(item) => Err(Self { message: item.message.clone() }),
@@ -86,6 +113,6 @@ pub struct Deviation {
     pub there: &'static str,
     /// What this one does, and why.
     pub here: &'static str,
-    /// The fixture that shows it.
-    pub fixture: &'static str,
+    /// The fixtures that show it, one at least.
+    pub fixtures: &'static [&'static str],
 }

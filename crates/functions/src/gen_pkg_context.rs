@@ -43,7 +43,7 @@ impl Function for GenPkgContext {
             deviations: &[Deviation {
                 there: "a ConfigMap that is there is replaced by a new one behind all resources",
                 here: "it is edited where it stands, with its comments",
-                fixture: "existing",
+                fixtures: &["existing"],
             }],
         }
     }

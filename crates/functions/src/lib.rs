@@ -31,16 +31,16 @@
 //! ```
 
 pub mod catalog;
+pub mod config;
 pub mod document;
 pub mod function;
+pub mod report;
 pub mod wire;
 
-mod config;
 mod field_spec;
 mod go;
 mod plan;
 mod pods;
-mod report;
 mod scope;
 mod setter;
 mod sites;
@@ -66,5 +66,5 @@ mod set_project_id;
 mod upsert_resource;
 
 pub use catalog::catalog;
-pub use function::{Deviation, Doc, Failure, Field, Function};
-pub use wire::{Answer, run_on_wire};
+pub use function::{Code, Deviation, Doc, Failure, Field, Function};
+pub use wire::{Answer, run_on_wire, run_this_on_wire};

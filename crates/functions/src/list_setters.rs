@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lanai_krm::{Resource, ResourceList};
 use lanai_yaml::{Document, Kind, NodeRef, Resolved};
 
-use crate::function::{Doc, Failure, Function};
+use crate::function::{Deviation, Doc, Failure, Function};
 use crate::report;
 use crate::setter::Pattern;
 use crate::sites;
@@ -29,12 +29,23 @@ impl Function for ListSetters {
                       Values in the Kptfile count before those of fields. Nothing is changed.",
             config: &[],
             example: "",
-            deviations: &[],
+            deviations: &[
+                Deviation {
+                    there: "comments behind an alias are not seen",
+                    here: "they count, because `apply-setters` sees them, too",
+                    fixtures: &["alias"],
+                },
+                Deviation {
+                    there: "a list whose comment is more than one hole counts as one whose setter has an odd name",
+                    here: "it has no setter: `apply-setters` refuses it",
+                    fixtures: &["list-pattern"],
+                },
+            ],
         }
     }
 
     fn run(&self, list: &mut ResourceList) -> Result<(), Failure> {
-        let mut setters = BTreeMap::new();
+        let mut setters = Setters::default();
         given(&list.items, &mut setters);
         for item in &list.items {
             used(item, &mut setters);
@@ -42,13 +53,23 @@ impl Function for ListSetters {
         if setters.is_empty() {
             list.results.push(report::warning("no setters found"));
         }
-        list.results.extend(setters.iter().map(|(name, setter)| {
+        list.results.extend(setters.iter().map(|((name, _), setter)| {
             let Setter { value, kind, count } = setter;
-            report::info(format!("Name: {name}, Value: {value}, Type: {kind}, Count: {count}"))
+            report::plain(format!("Name: {name}, Value: {value}, Type: {kind}, Count: {count}"))
         }));
         Ok(())
     }
 }
+
+/// What a setter sets. One name may set both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Shape {
+    List,
+    Scalar,
+}
+
+/// The setters, by name.
+type Setters = BTreeMap<(String, Shape), Setter>;
 
 struct Setter {
     value: String,
@@ -56,8 +77,11 @@ struct Setter {
     count: usize,
 }
 
+/// The type of a setter of which only a text is known.
+const TEXT: &str = "str";
+
 /// The setters that the root Kptfile gives to `apply-setters`.
-fn given(items: &[Resource], setters: &mut BTreeMap<String, Setter>) {
+fn given(items: &[Resource], setters: &mut Setters) {
     let is_root = |item: &&Resource| {
         item.kind().is_some_and(|kind| kind == "Kptfile") && item.path().is_none_or(|path| path == "Kptfile")
     };
@@ -69,61 +93,77 @@ fn given(items: &[Resource], setters: &mut BTreeMap<String, Setter>) {
         if name.split([':', '@']).next() != Some("apply-setters") {
             continue;
         }
-        add(step.get("configMap"), setters);
+        if let Some(setters_of_step) = step.get("configMap") {
+            add(setters_of_step, setters);
+            continue;
+        }
         let path = step.get("configPath").and_then(sites::text);
         let file = path.and_then(|path| items.iter().find(|item| item.path().is_some_and(|is| is == path)));
-        add(file.and_then(|file| file.root().get("data")), setters);
+        if let Some(data) = file.and_then(|file| file.root().get("data")) {
+            add(data, setters);
+        }
     }
 }
 
-fn add(pairs: Option<NodeRef<'_>>, setters: &mut BTreeMap<String, Setter>) {
-    for (key, value) in pairs.into_iter().flat_map(NodeRef::entries) {
+/// Adds setters and their values; what comes later counts.
+fn add(pairs: NodeRef<'_>, setters: &mut Setters) {
+    for (key, value) in pairs.entries() {
         let Some(text) = sites::text(value) else { continue };
-        let setter = described(&text);
-        setters.entry(key.target().value().into_owned()).or_insert(setter);
+        let name = key.target().value().into_owned();
+        let list = Document::parse(&*text).ok().filter(|document| document.root().kind() == Kind::Sequence);
+        if let Some(list) = list {
+            setters.insert((name, Shape::List), array(&texts(list.root())));
+        } else {
+            let setter = Setter { value: text.into_owned(), kind: TEXT, count: 0 };
+            setters.insert((name, Shape::Scalar), setter);
+        }
     }
 }
 
 /// The setters that the comments of a resource name.
-fn used(item: &Resource, setters: &mut BTreeMap<String, Setter>) {
+fn used(item: &Resource, setters: &mut Setters) {
     for site in sites::all(item.root()) {
         let Some(pattern) = site.line_comment().as_deref().and_then(Pattern::of_comment) else { continue };
         let node = site.node.target();
         match node.kind() {
             Kind::Scalar => {
-                let values = pattern.recover(&node.value());
-                for name in pattern.holes() {
-                    let Some(value) = values.get(name) else { continue };
-                    setters.entry(name.into()).or_insert_with(|| described(value)).count += 1;
+                let kind = type_of(node);
+                for (name, value) in pattern.recover(&node.value()) {
+                    let new = || Setter { value, kind, count: 0 };
+                    let setter = setters.entry((name, Shape::Scalar)).or_insert_with(new);
+                    setter.count += 1;
+                    // A text may be one because the setter is only a part of it, or because the Kptfile has nothing else.
+                    if setter.kind == TEXT {
+                        setter.kind = kind;
+                    }
                 }
             }
             Kind::Sequence => {
                 let Some(name) = pattern.only_hole() else { continue };
-                setters.entry(name.into()).or_insert_with(|| array(site.node)).count += 1;
+                let mut texts = texts(site.node);
+                texts.sort();
+                setters.entry((name.into(), Shape::List)).or_insert_with(|| array(&texts)).count += 1;
             }
             Kind::Mapping | Kind::Alias => {}
         }
     }
 }
 
-/// A setter with this value, which is YAML.
-fn described(text: &str) -> Setter {
-    let plain = |kind| Setter { value: text.into(), kind, count: 0 };
-    let Ok(document) = Document::parse(text) else { return plain("str") };
-    let root = document.root();
-    if root.kind() == Kind::Sequence {
-        return array(root);
-    }
-    match root.resolved() {
-        Resolved::Int(_) => plain("int"),
-        Resolved::Bool(_) => plain("bool"),
-        Resolved::Float(_) => plain("float"),
-        Resolved::Null if !text.is_empty() => plain("null"),
-        _ => plain("str"),
+/// The type of a scalar, as its tag spells it.
+fn type_of(node: NodeRef<'_>) -> &'static str {
+    match node.resolved() {
+        Resolved::Int(_) => "int",
+        Resolved::Bool(_) => "bool",
+        Resolved::Float(_) => "float",
+        Resolved::Null => "null",
+        _ => TEXT,
     }
 }
 
-fn array(list: NodeRef<'_>) -> Setter {
-    let texts: Vec<String> = list.items().filter_map(|item| Some(sites::text(item)?.into_owned())).collect();
+fn texts(list: NodeRef<'_>) -> Vec<String> {
+    list.items().filter_map(|item| Some(sites::text(item)?.into_owned())).collect()
+}
+
+fn array(texts: &[String]) -> Setter {
     Setter { value: format!("[{}]", texts.join(", ")), kind: "array", count: 0 }
 }

@@ -3,7 +3,7 @@
 mod pattern;
 
 use lanai_krm::{Resource, ResourceList};
-use lanai_yaml::{Content, Document, Kind, NodeRef, Path};
+use lanai_yaml::{Content, Document, Kind, NodeRef, Path, SequenceIndent, Style};
 use regex::{Captures, Regex};
 
 use crate::config::{self, Pair};
@@ -12,7 +12,7 @@ use crate::go;
 use crate::plan::{Change, Plan, keys};
 use crate::report::{self, About, dotted};
 use crate::setter::retyped;
-use crate::sites::{self, Site};
+use crate::sites::{self, Site, is_left_out};
 use pattern::{FieldPattern, file_pattern};
 
 /// Finds fields by value or by path, and changes them.
@@ -59,22 +59,52 @@ impl Function for SearchReplace {
                 Deviation {
                     there: "a comment is put into mappings and lists in brackets, where it breaks the text",
                     here: "that is an error",
-                    fixture: "flow-comment",
+                    fixtures: &["flow-comment"],
                 },
                 Deviation {
                     there: "the error of a regular expression is that of Go",
                     here: "other words; the language is the same but for rare classes",
-                    fixture: "bad-regex",
+                    fixtures: &["bad-regex"],
                 },
                 Deviation {
-                    there: "a field that is set in every resource gets no comment",
-                    here: "it gets one, if `put-comment` asks for it",
-                    fixture: "set-everywhere",
+                    there: "a field that is set in every resource loses its comment, and gets none",
+                    here: "it keeps it, and gets one if `put-comment` asks for it; the result shows it",
+                    fixtures: &["set-everywhere", "absolute"],
                 },
                 Deviation {
-                    there: "the path of a list that gets a comment ends in the comment",
+                    there: "the path of a list that gets a comment is the pattern and the comment",
                     here: "it is the path",
-                    fixture: "list-comment",
+                    fixtures: &["list-comment", "list-by-path"],
+                },
+                Deviation {
+                    there: "a list with comments is shown in brackets, with the comments",
+                    here: "it is shown as it is written",
+                    fixtures: &["list-with-comments"],
+                },
+                Deviation {
+                    there: "a field below one without a value is reported as set, but not written",
+                    here: "it is written",
+                    fixtures: &["absolute-below-null"],
+                },
+                Deviation {
+                    there: "what is found in a resource without a path annotation is changed, but not reported",
+                    here: "it is reported",
+                    fixtures: &["by-value", "search-only", "alias-by-value"],
+                },
+                Deviation {
+                    there: "an alias is never found",
+                    here: "one that `by-path` finds makes place for the value",
+                    fixtures: &["alias"],
+                },
+                Deviation {
+                    there: "words about a field on the way that is no mapping name types of Go",
+                    here: "the message names the field",
+                    fixtures: &["set-through-scalar"],
+                },
+                Deviation {
+                    there: "a list or a mapping in place of a text counts as empty, or is refused in words that name types of Go",
+                    here: "it is refused; the message names the field",
+                    fixtures: &["wrong-type"],
                 },
             ],
         }
@@ -110,9 +140,9 @@ fn search(list: &mut ResourceList) -> Result<(), String> {
         } else {
             "Matched field value"
         };
-        for path in found {
-            let value = item.root().find(&path).ok().map(written).unwrap_or_default();
-            let message = format!("{verb} {}", go::quote(&value));
+        for Found { path, shown } in found {
+            let now = || item.root().find(&path).ok().map(written).unwrap_or_default();
+            let message = format!("{verb} {}", go::quote(&shown.unwrap_or_else(now)));
             list.results.push(report::plain(message).at(&dotted(&path)).in_file_of(item));
         }
     }
@@ -136,7 +166,13 @@ struct Search {
 /// What is to be done, and where something was found.
 struct Planned {
     plan: Plan,
-    found: Vec<Path>,
+    found: Vec<Found>,
+}
+
+/// Where something was found, and how it is shown if not as it comes to be written.
+struct Found {
+    path: Path,
+    shown: Option<String>,
 }
 
 impl Search {
@@ -214,13 +250,16 @@ impl Search {
                 planned.plan.push(site.path.clone(), Change::Content(retyped(node, &text)));
             }
         }
+        let mut shown = None;
         if let Some(text) = &self.put_comment {
             let comment = as_comment(&resolve(text, groups.as_ref())?);
+            // Where no value is written, the comment is all there is.
+            shown = Some(comment.clone()).filter(|_| self.put_value.is_none() && is_left_out(node));
             if site.line_comment().as_deref() != Some(&comment) {
                 planned.plan.push(site.path.clone(), Change::LineComment(comment));
             }
         }
-        planned.found.push(site.path.clone());
+        planned.found.push(Found { path: site.path.clone(), shown });
         Ok(())
     }
 
@@ -231,14 +270,14 @@ impl Search {
             return;
         };
         let comment = as_comment(text);
-        if site.node.style() == lanai_yaml::Style::Flow && !site.node.is_empty() {
+        if site.node.style() == Style::Flow && !site.node.is_empty() {
             planned.plan.push(site.path.clone(), Change::LineComment(String::new()));
             planned.plan.push(site.path.clone(), Change::Block);
         }
         if site.line_comment().as_deref() != Some(&comment) {
             planned.plan.push(site.path.clone(), Change::LineComment(comment));
         }
-        planned.found.push(site.path.clone());
+        planned.found.push(Found { path: site.path.clone(), shown: Some(in_brackets(site.node)) });
     }
 
     fn set_everywhere(&self, item: &Resource, path: &Path) -> Planned {
@@ -254,7 +293,7 @@ impl Search {
         if let Some(comment) = &self.put_comment {
             plan.push(path.clone(), Change::LineComment(as_comment(comment)));
         }
-        Planned { plan, found: vec![path.clone()] }
+        Planned { plan, found: vec![Found { path: path.clone(), shown: None }] }
     }
 }
 
@@ -293,11 +332,28 @@ fn resolve(text: &str, groups: Option<&Captures<'_>>) -> Result<String, String> 
     Ok(out)
 }
 
+/// A list in brackets, without comments.
+fn in_brackets(node: NodeRef<'_>) -> String {
+    let Some(mut document) = alone(node) else { return node.value().into_owned() };
+    match document.root_mut().set_style(Style::Flow) {
+        Ok(()) => encoded(&document),
+        Err(_) => written(node),
+    }
+}
+
 /// A value as it is written, with the comment on its line.
 fn written(node: NodeRef<'_>) -> String {
-    let Ok(mut document) = Document::parse("null") else { return String::new() };
-    match document.root_mut().set(Content::from(node)) {
-        Ok(()) => document.to_string().trim_end().to_owned(),
-        Err(_) => node.value().into_owned(),
-    }
+    alone(node).map_or_else(|| node.value().into_owned(), |document| encoded(&document))
+}
+
+/// A document with nothing but this value.
+fn alone(node: NodeRef<'_>) -> Option<Document> {
+    let mut document = Document::parse("null").ok()?;
+    document.root_mut().set(Content::from(node)).ok()?;
+    Some(document)
+}
+
+/// A document as the tools write it that read messages.
+fn encoded(document: &Document) -> String {
+    lanai_yaml::encode_document(document, SequenceIndent::Compact).trim().to_owned()
 }

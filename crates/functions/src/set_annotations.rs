@@ -14,28 +14,30 @@ use crate::report::{self, About, dotted};
 /// Sets annotations.
 pub struct SetAnnotations;
 
-/// Where annotations stand in resources of a kind.
+/// Where annotations stand in resources of a kind. What is empty is any.
 struct Template {
-    /// Empty for any version.
+    group: &'static str,
     version: &'static str,
     kind: &'static str,
     path: &'static str,
 }
 
-const fn template(version: &'static str, kind: &'static str, path: &'static str) -> Template {
-    Template { version, kind, path }
+const fn of(kind: &'static str, path: &'static str) -> Template {
+    Template { group: "", version: "", kind, path }
 }
 
+const POD: &str = "spec/template/metadata/annotations";
+
 const TEMPLATES: &[Template] = &[
-    template("", "", "metadata/annotations"),
-    template("v1", "ReplicationController", "spec/template/metadata/annotations"),
-    template("", "Deployment", "spec/template/metadata/annotations"),
-    template("", "ReplicaSet", "spec/template/metadata/annotations"),
-    template("", "DaemonSet", "spec/template/metadata/annotations"),
-    template("", "StatefulSet", "spec/template/metadata/annotations"),
-    template("", "Job", "spec/template/metadata/annotations"),
-    template("", "CronJob", "spec/jobTemplate/metadata/annotations"),
-    template("", "CronJob", "spec/jobTemplate/spec/template/metadata/annotations"),
+    of("", "metadata/annotations"),
+    Template { version: "v1", ..of("ReplicationController", POD) },
+    of("Deployment", POD),
+    of("ReplicaSet", POD),
+    of("DaemonSet", POD),
+    of("StatefulSet", POD),
+    Template { group: "batch", ..of("Job", POD) },
+    Template { group: "batch", ..of("CronJob", "spec/jobTemplate/metadata/annotations") },
+    Template { group: "batch", ..of("CronJob", "spec/jobTemplate/spec/template/metadata/annotations") },
 ];
 
 impl Function for SetAnnotations {
@@ -65,11 +67,33 @@ impl Function for SetAnnotations {
             ],
             example: "apiVersion: fn.kpt.dev/v1alpha1\nkind: SetAnnotations\nmetadata:\n  name: config\nannotations:\n  team: red\n\
                       additionalAnnotationFields:\n- kind: MyKind\n  path: spec/selector/annotations\n  create: true\n",
-            deviations: &[Deviation {
-                there: "the comment on the line of an annotation that is overwritten is lost",
-                here: "it stays",
-                fixture: "comments",
-            }],
+            deviations: &[
+                Deviation {
+                    there: "the comment on the line of an annotation that is overwritten is lost, and its quotes appear in other places of the resource",
+                    here: "both stay where they are",
+                    fixtures: &["comments"],
+                },
+                Deviation {
+                    there: "a further place without a path is passed over",
+                    here: "it is an error",
+                    fixtures: &["wrong-field"],
+                },
+                Deviation {
+                    there: "ends where two resources have the same name",
+                    here: "both get the annotations",
+                    fixtures: &["same-name"],
+                },
+                Deviation {
+                    there: "ends, or crashes, on a resource of the wrong shape",
+                    here: "the message names the resource and the field",
+                    fixtures: &["metadata-is-text"],
+                },
+                Deviation {
+                    there: "a list in place of a text is refused in words that name types of Go",
+                    here: "the message names the field",
+                    fixtures: &["wrong-value"],
+                },
+            ],
         }
     }
 
@@ -168,8 +192,13 @@ impl Settings {
 }
 
 fn spec(of: &Template) -> FieldSpec {
-    let (version, kind, path) = (of.version.into(), of.kind.into(), of.path.into());
-    FieldSpec { group: String::new(), version, kind, path, missing: Missing::Create }
+    FieldSpec {
+        group: of.group.into(),
+        version: of.version.into(),
+        kind: of.kind.into(),
+        path: of.path.into(),
+        missing: Missing::Create,
+    }
 }
 
 fn additional(config: &lanai_krm::Resource) -> Result<Vec<FieldSpec>, String> {

@@ -51,27 +51,55 @@ impl Function for SetImage {
                 Deviation {
                     there: "the name is a pattern",
                     here: "it is a text: a dot is a dot",
-                    fixture: "dots",
+                    fixtures: &["dots"],
                 },
                 Deviation {
                     there: "init containers are not updated in releases up to v0.1.2, nor are ephemeral ones, jobs and pod templates",
                     here: "all containers of all kinds that have pods",
-                    fixture: "all-containers",
+                    fixtures: &["all-containers"],
                 },
                 Deviation {
                     there: "a new name alone loses the separator of tag or digest in releases up to v0.1.2",
                     here: "tag and digest stay",
-                    fixture: "new-name",
-                },
-                Deviation {
-                    there: "later releases count matches that change nothing, too",
-                    here: "only changes count",
-                    fixture: "unchanged",
+                    fixtures: &["new-name"],
                 },
                 Deviation {
                     there: "errors stand twice in the results of releases up to v0.1.2",
                     here: "once, in the words of later releases",
-                    fixture: "no-name",
+                    fixtures: &[
+                        "no-name",
+                        "no-config",
+                        "nothing-to-set",
+                        "typed-no-name",
+                        "unknown-key",
+                        "wrong-kind",
+                        "wrong-type",
+                    ],
+                },
+                Deviation {
+                    there: "with `additionalImageFields`, every resource is written anew, without comments",
+                    here: "only images change",
+                    fixtures: &["typed", "additional-fields"],
+                },
+                Deviation {
+                    there: "an image with an anchor loses it, and its aliases break the text",
+                    here: "the anchor stays, and its aliases follow",
+                    fixtures: &["digest"],
+                },
+                Deviation {
+                    there: "a pod of the wrong shape is passed over",
+                    here: "it is an error",
+                    fixtures: &["wrong-target"],
+                },
+                Deviation {
+                    there: "crashes on a template of pods without `spec`",
+                    here: "there is nothing to change",
+                    fixtures: &["template-without-spec"],
+                },
+                Deviation {
+                    there: "a value that is replaced loses its quotes (in later releases it keeps them)",
+                    here: "it keeps them",
+                    fixtures: &["tag", "images", "only-one-tag"],
                 },
             ],
         }

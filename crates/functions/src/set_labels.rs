@@ -43,17 +43,37 @@ impl Function for SetLabels {
                 Deviation {
                     there: "that there is no configuration is information, although the function fails",
                     here: "it is an error",
-                    fixture: "no-config",
+                    fixtures: &["no-config", "empty-config", "placeholder"],
                 },
                 Deviation {
                     there: "looks for the labels of pod affinity, and for the selectors of volume claim templates, one level too high and never finds them",
                     here: "changes them where they have the label already",
-                    fixture: "affinity",
+                    fixtures: &["affinity"],
                 },
                 Deviation {
                     there: "messages about a field of the wrong type leave the `apiVersion` empty",
                     here: "they name it",
-                    fixture: "wrong-target",
+                    fixtures: &["wrong-target"],
+                },
+                Deviation {
+                    there: "crashes on labels that are an alias",
+                    here: "what the anchor names is changed, and its aliases follow",
+                    fixtures: &["anchors"],
+                },
+                Deviation {
+                    there: "an annotation that is no string (`config.kubernetes.io/local-config: true` without quotes) does not count",
+                    here: "it counts",
+                    fixtures: &["local-config-bare"],
+                },
+                Deviation {
+                    there: "a value that is replaced loses its quotes (in later releases it keeps them)",
+                    here: "it keeps them",
+                    fixtures: &["quoted"],
+                },
+                Deviation {
+                    there: "a configuration that cannot be read is refused in words that name types of Go",
+                    here: "the message names the field",
+                    fixtures: &["wrong-value", "data-is-text"],
                 },
             ],
         }
@@ -66,22 +86,23 @@ impl Function for SetLabels {
             Err(message) => return Err(Failure::report(list, report::error(message))),
         };
         let nothing_to_do = list.items.iter().all(Resource::is_local_config);
+        let not_given = "`FunctionConfig` is not given";
+        if labels.is_none() && nothing_to_do {
+            list.results.push(report::info(not_given));
+        }
         if nothing_to_do {
             list.results.push(report::info("no input resources"));
         }
         let labels = match labels {
             Some(labels) => labels,
-            None if nothing_to_do => {
-                list.results.push(report::info("`FunctionConfig` is not given"));
-                return Ok(());
-            }
-            None => return Err(Failure::report(list, report::error("`FunctionConfig` is not given"))),
+            None if nothing_to_do => return Ok(()),
+            None => return Err(Failure::report(list, report::error(not_given))),
         };
-        if labels.is_empty() {
-            list.results.push(report::warning("no `labels` arguments are given in FunctionConfig"));
+        if nothing_to_do {
             return Ok(());
         }
-        if nothing_to_do {
+        if labels.is_empty() {
+            list.results.push(report::warning("no `labels` arguments are given in FunctionConfig"));
             return Ok(());
         }
         let mut count = 0;
@@ -132,7 +153,7 @@ fn plan(item: &Resource, labels: &[Pair], count: &mut usize) -> (Plan, Vec<lanai
                 }
                 true
             }
-            When::Existing | When::Found => false,
+            When::Existing => false,
         };
         let missing = if create { Missing::Create } else { Missing::Skip };
         let reached = places(item.root(), row.path, missing).and_then(|places| {
@@ -145,18 +166,19 @@ fn plan(item: &Resource, labels: &[Pair], count: &mut usize) -> (Plan, Vec<lanai
         let reached = match reached {
             Ok(reached) => reached,
             Err(path) => {
-                let path = dotted(&path);
+                let asked = row.path.replace("[]", "").replace("//", "/").replace('/', ".");
+                let key = labels.first().map_or("", |label| label.key.as_str());
                 let message = format!(
-                    "Resource(apiVersion={}, kind={}) has unmatched field type \"string\" in fieldpath .{path}",
+                    "Resource(apiVersion={}, kind={}) has unmatched field type \"string\" in fieldpath .{asked}.{key}",
                     id.api_version(),
                     id.kind
                 );
-                wrong.push(report::error(message).about(item).at(&path).in_file_of(item));
-                continue;
+                wrong.push(report::error(message).about(item).at(&dotted(&path)).in_file_of(item));
+                break;
             }
         };
-        let absent = reached.is_empty() && row.when == When::Existing && !row.path.contains("[]");
-        *count += labels.len() * (reached.len() + usize::from(absent));
+        let visited = if create { reached.len() } else { row.visited(item.root()) };
+        *count += labels.len() * visited;
         for place in reached {
             for label in labels {
                 let there = place.node.and_then(|node| node.get(&label.key));

@@ -55,42 +55,72 @@ impl Function for SetNamespace {
                 Deviation {
                     there: "creates a conversion webhook in definitions of custom resources, and a service in API services, that have none",
                     here: "changes these fields only where they are: a definition with an invented webhook cannot be applied",
-                    fixture: "crd-and-apiservice",
+                    fixtures: &["crd-and-apiservice", "custom-resources"],
                 },
                 Deviation {
                     there: "does not change the subjects of a RoleBinding",
                     here: "changes `subjects[].namespace` of RoleBindings as of ClusterRoleBindings, where it is present",
-                    fixture: "bindings",
+                    fixtures: &["bindings"],
                 },
                 Deviation {
                     there: "with a matcher that does not match, writes `default` where there is no namespace",
                     here: "leaves it alone",
-                    fixture: "matcher",
+                    fixtures: &["matcher", "default-with-matcher"],
                 },
                 Deviation {
                     there: "custom resources without a namespace are never changed",
                     here: "changed when their definition is in the list and says that they live in a namespace",
-                    fixture: "custom-resources",
+                    fixtures: &["custom-resources"],
                 },
                 Deviation {
                     there: "a built-in kind in a version that is not listed counts as unknown",
                     here: "group and kind decide, whatever the version",
-                    fixture: "unlisted-version",
+                    fixtures: &["unlisted-version"],
                 },
                 Deviation {
-                    there: "`depends-on` with several references is not understood",
+                    there: "`depends-on` with several references, or with blanks around one, is not understood",
                     here: "each reference is looked at",
-                    fixture: "depends-on",
+                    fixtures: &["depends-on", "depends-on-forms"],
                 },
                 Deviation {
-                    there: "tags up to v0.4.4 warn about resources without an origin, and refuse several origins",
+                    there: "tags up to v0.4.4 warn about resources without an origin (wherever they are; one fixture shows it)",
                     here: "as v0.4.5 and later: no such results",
-                    fixture: "configmap",
+                    fixtures: &["configmap"],
                 },
                 Deviation {
-                    there: "crashes on an origin that is not of the form `group|kind|namespace|name`",
+                    there: "tags up to v0.4.4 refuse resources of several origins, and those with an origin outside of all namespaces",
+                    here: "as v0.4.5 and later: where something came from matters only to a matcher",
+                    fixtures: &["origins", "cluster-origin"],
+                },
+                Deviation {
+                    there: "fails or crashes on an origin that is not of the form `group|kind|namespace|name`",
                     here: "such a resource counts as one without an origin",
-                    fixture: "matcher",
+                    fixtures: &["malformed-origin"],
+                },
+                Deviation {
+                    there: "a namespace with an anchor loses it, and its aliases break the text",
+                    here: "the anchor stays, and its aliases follow",
+                    fixtures: &["typed"],
+                },
+                Deviation {
+                    there: "an annotation that is no string (`config.kubernetes.io/local-config: true` without quotes) does not count",
+                    here: "it counts",
+                    fixtures: &["local-config-bare"],
+                },
+                Deviation {
+                    there: "a value that is replaced loses its quotes (in later releases it keeps them)",
+                    here: "it keeps them",
+                    fixtures: &["cluster-role-binding", "unknown-kinds", "default-subject"],
+                },
+                Deviation {
+                    there: "ends, or crashes, on a resource of the wrong shape",
+                    here: "the message names the resource and the field",
+                    fixtures: &["metadata-is-text"],
+                },
+                Deviation {
+                    there: "a list or a mapping in place of a text counts as empty, or is refused in words that name types of Go",
+                    here: "it is refused; the message names the field",
+                    fixtures: &["wrong-type"],
                 },
             ],
         }
@@ -248,7 +278,7 @@ impl Changes {
             return self.plan_own(item, plan);
         }
         let nested: &[&str] = match (id.kind.as_str(), id.version.as_str()) {
-            ("Namespace", "v1") if id.group.is_empty() => &["metadata", "name"],
+            ("Namespace", "v1") if id.group.is_empty() => return self.plan_name(item, plan),
             ("CustomResourceDefinition", "v1") => {
                 &["spec", "conversion", "webhook", "clientConfig", "service", "namespace"]
             }
@@ -265,19 +295,40 @@ impl Changes {
         let current = item.namespace().unwrap_or_default();
         let current = if current.is_empty() { DEFAULT } else { &*current };
         let path = keys(["metadata", "namespace"]);
-        if current == self.settings.namespace {
-            // What is meant already is written down, unless a matcher asks for something else.
-            if self.settings.matcher.as_ref().is_none_or(|matcher| matcher == current) {
-                plan.push(path, Change::Text(current.into()));
-            }
+        // What is meant already is written down, unless a matcher asks for something else.
+        if current == self.settings.namespace
+            && self.settings.matcher.as_ref().is_none_or(|matcher| matcher == current)
+        {
+            plan.push(path, Change::Text(current.into()));
             return None;
         }
-        let origin = origin(item).unwrap_or_else(|| current.into());
+        let origin = origin(item).map_or_else(|| current.into(), |origin| origin.namespace);
+        self.plan_with_origin(item, &Value { current, origin }, path, plan)
+    }
+
+    /// The name of a namespace is one, too.
+    fn plan_name(&mut self, item: &Resource, plan: &mut Plan) -> Option<lanai_krm::ResultItem> {
+        let current = item.name()?;
+        let origin = origin(item).map_or_else(|| current.to_string(), |origin| origin.name);
+        self.plan_with_origin(item, &Value { current: &current, origin }, keys(["metadata", "name"]), plan)
+    }
+
+    fn plan_with_origin(
+        &mut self,
+        item: &Resource,
+        value: &Value<'_>,
+        path: Path,
+        plan: &mut Plan,
+    ) -> Option<lanai_krm::ResultItem> {
+        let Value { current, origin } = value;
+        if *current == self.settings.namespace {
+            return None;
+        }
         let Some(matcher) = &self.settings.matcher else {
             self.change(current, path, plan);
             return None;
         };
-        let from_origin = (*matcher == origin)
+        let from_origin = (matcher == origin)
             .then(|| report::info(format!("[{}] has matching origin {origin}", resource_text(item))));
         if from_origin.is_some() || matcher == current {
             self.change(current, path, plan);
@@ -298,8 +349,12 @@ impl Changes {
     /// Plans a field that has this value, if it is one to be changed.
     fn set(&mut self, current: &str, path: Path, plan: &mut Plan) {
         let current = if current.is_empty() { DEFAULT } else { current };
-        let matches = self.settings.matcher.as_ref().is_none_or(|matcher| matcher == current);
-        if matches && current != self.settings.namespace {
+        if self.settings.matcher.as_ref().is_some_and(|matcher| matcher != current) {
+            return;
+        }
+        if current == self.settings.namespace {
+            plan.push(path, Change::Text(current.into()));
+        } else {
             self.change(current, path, plan);
         }
     }
@@ -338,12 +393,24 @@ impl Changes {
     }
 }
 
-/// The namespace of the resource that this one was copied from, if it says so in the form that is expected.
-fn origin(item: &Resource) -> Option<String> {
+/// A namespace as a resource has it, and as the resource has it that it was copied from.
+struct Value<'a> {
+    current: &'a str,
+    origin: String,
+}
+
+/// The resource that another one was copied from.
+struct Origin {
+    namespace: String,
+    name: String,
+}
+
+/// What a resource was copied from, if it says so in the form that is expected.
+fn origin(item: &Resource) -> Option<Origin> {
     let identifier = item.annotation(ORIGIN)?;
     let parts: Vec<&str> = identifier.split('|').collect();
     match parts[..] {
-        [_, _, namespace, _] => Some(namespace.into()),
+        [_, _, namespace, name] => Some(Origin { namespace: namespace.into(), name: name.into() }),
         _ => None,
     }
 }

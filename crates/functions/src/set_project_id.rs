@@ -34,11 +34,43 @@ impl Function for SetProjectId {
                       `cnrm.cloud.google.com/project-id` to the resources whose group ends in `cnrm.cloud.google.com`. What is there already stays.",
             config: &[Field { path: "data.project-id", meaning: "the id of the project" }],
             example: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: config\ndata:\n  project-id: my-project\n",
-            deviations: &[Deviation {
-                there: "without a configuration, writes an empty id",
-                here: "that is an error",
-                fixture: "no-config",
-            }],
+            deviations: &[
+                Deviation {
+                    there: "without a configuration, writes an empty id",
+                    here: "that is an error",
+                    fixtures: &["no-config"],
+                },
+                Deviation {
+                    there: "`configPath` is looked for at the root of the package",
+                    here: "it is looked for beside the Kptfile that names it",
+                    fixtures: &["config-path"],
+                },
+                Deviation {
+                    there: "a step `apply-setters` without a configuration is an error",
+                    here: "it gets one",
+                    fixtures: &["bare-step"],
+                },
+                Deviation {
+                    there: "a Kptfile without an annotation for its path takes the place of the first resource without one",
+                    here: "it is changed where it stands",
+                    fixtures: &["kptfile-without-path"],
+                },
+                Deviation {
+                    there: "aliases in a Kptfile are expanded",
+                    here: "an anchor is changed, and its aliases follow",
+                    fixtures: &["anchors"],
+                },
+                Deviation {
+                    there: "words about a pipeline that is no mapping name types of Go",
+                    here: "the message names the field",
+                    fixtures: &["pipeline-is-text"],
+                },
+                Deviation {
+                    there: "a list or a mapping in place of a text counts as empty, or is refused in words that name types of Go",
+                    here: "it is refused; the message names the field",
+                    fixtures: &["wrong-type"],
+                },
+            ],
         }
     }
 

@@ -85,6 +85,15 @@ impl Pattern {
         if open.is_empty() { Ok(text) } else { Err(open) }
     }
 
+    /// The pattern with values in some of its holes.
+    pub fn with<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> Self {
+        let parts = self.parts.iter().map(|part| match part {
+            Part::Hole(name) => value(name).map_or_else(|| part.clone(), |value| Part::Text(value.into())),
+            Part::Text(_) => part.clone(),
+        });
+        Self { parts: parts.collect() }
+    }
+
     /// What was filled into the holes to get a text; nothing when that cannot be said, or when a hole would be empty.
     ///
     /// The pattern may fit a part of the text; holes take as much as they can, the first ones first.

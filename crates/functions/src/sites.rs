@@ -72,6 +72,11 @@ pub fn text(node: NodeRef<'_>) -> Option<Cow<'_, str>> {
     (node.kind() == Kind::Scalar && !node.is_null()).then(|| node.value())
 }
 
+/// Whether nothing is written where a value would stand.
+pub fn is_left_out(node: NodeRef<'_>) -> bool {
+    node.is_null() && node.source_range().is_none_or(|range| range.is_empty())
+}
+
 /// The value below these keys, through aliases and merge keys.
 pub fn at<'a>(node: NodeRef<'a>, keys: &[&str]) -> Option<NodeRef<'a>> {
     keys.iter().try_fold(node, |node, key| node.get(key))

@@ -34,17 +34,27 @@ impl Function for UpsertResource {
                 Deviation {
                     there: "the comments of a resource that says the same already are lost",
                     here: "such a resource is left alone",
-                    fixture: "same",
+                    fixtures: &["same"],
                 },
                 Deviation {
                     there: "the ConfigMap `function-input`, which stands for no configuration, is added as a resource",
                     here: "it counts as no configuration, which is an error",
-                    fixture: "placeholder",
+                    fixtures: &["placeholder"],
                 },
                 Deviation {
                     there: "crashes without a configuration",
                     here: "the same error as for an empty one",
-                    fixture: "no-config",
+                    fixtures: &["no-config"],
+                },
+                Deviation {
+                    there: "a resource without a name is added",
+                    here: "that is an error",
+                    fixtures: &["no-name"],
+                },
+                Deviation {
+                    there: "a `List` whose items are no list adds nothing and says nothing",
+                    here: "that is an error",
+                    fixtures: &["wrong-list"],
                 },
             ],
         }
@@ -126,13 +136,15 @@ fn without_marks(mut resource: Resource) -> Result<Resource, edit::Error> {
     for key in keys.iter().filter(|key| *key == TARGET_PATH || is_bookkeeping(key)) {
         resource.remove_annotation(key)?;
     }
+    resource.set_origin(None);
     Ok(resource)
 }
 
-/// The resource with the annotations that say where another one stands.
+/// The resource at the place where another one stands.
 fn with_marks_of(mut resource: Resource, other: &Resource) -> Result<Resource, edit::Error> {
     for (key, value) in other.annotations().filter(|(key, _)| is_bookkeeping(key)) {
         resource.set_annotation(&key, &value)?;
     }
+    resource.set_origin(other.origin().cloned());
     Ok(resource)
 }

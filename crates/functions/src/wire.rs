@@ -2,6 +2,7 @@
 
 use lanai_krm::ResourceList;
 
+use crate::Function;
 use crate::catalog::{catalog, find};
 
 /// What a function answers as a program would.
@@ -9,7 +10,7 @@ use crate::catalog::{catalog, find};
 pub struct Answer {
     /// The list, with what the function changed and reported. Empty when there was none to read.
     pub stdout: String,
-    /// Why it failed; empty when it did not.
+    /// What it said beside its results, and why it failed; mostly empty when it did not.
     pub stderr: String,
     /// 0, or 1 when it failed.
     pub exit_code: u8,
@@ -24,16 +25,25 @@ pub fn run_on_wire(name: &str, stdin: &str) -> Answer {
         let known: Vec<_> = catalog().iter().map(|function| function.name()).collect();
         return refuse(&format!("there is no function \"{name}\"; there are {}", known.join(", ")));
     };
+    run_this_on_wire(function, stdin)
+}
+
+/// Runs a function on the text of a list, as [`run_on_wire`] does.
+pub fn run_this_on_wire(function: &dyn Function, stdin: &str) -> Answer {
     let list = if stdin.trim().is_empty() { Ok(ResourceList::default()) } else { ResourceList::parse(stdin) };
     let mut list = match list {
         Ok(list) => list,
         Err(error) => return refuse(&format!("failed to evaluate function: {error}")),
     };
-    let done = function.run(&mut list);
+    let mut stderr = String::new();
+    let done = function.run_aloud(&mut list, &mut stderr);
     let stdout = list.to_string();
     match done {
-        Ok(()) => Answer { stdout, stderr: String::new(), exit_code: 0 },
-        Err(failure) => Answer { stdout, stderr: format!("{failure}\n"), exit_code: 1 },
+        Ok(()) => Answer { stdout, stderr, exit_code: 0 },
+        Err(failure) => {
+            let stderr = stderr + &format!("{failure}\n");
+            Answer { stdout, stderr, exit_code: 1 }
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //! Best effort: comments come back to what they were written about, or not at all. Values never change, and a comment that
 //! is still there, wherever the function left it, is not added again.
 
-mod items;
+pub(crate) mod items;
 mod plan;
 
 use std::collections::HashMap;
@@ -47,9 +47,10 @@ pub fn heal_one(before: &Resource, after: &mut Resource) {
     }
     // Read again: what was written must mean what it meant.
     let text = [above, healed.to_string(), below].concat();
-    if let Ok(healed) = Resource::parse(&text)
+    if let Ok(mut healed) = Resource::parse(&text)
         && healed.means_the_same(after)
     {
+        healed.set_origin(after.origin().cloned());
         *after = healed;
     }
 }

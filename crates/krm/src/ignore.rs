@@ -53,8 +53,10 @@ pub enum EntryKind {
 #[non_exhaustive]
 pub enum Error {
     /// [`MAX_PATTERNS`].
-    #[error("there are more than the {limit} patterns that are allowed")]
+    #[error("line {line}: there are more than the {limit} patterns that are allowed")]
     TooManyPatterns {
+        /// The line of the first that is too many, from 1.
+        line: usize,
         /// What is allowed.
         limit: usize,
     },
@@ -87,9 +89,9 @@ impl IgnoreRules {
         if let Some((at, _)) = lines().find(|(_, line)| line.len() > MAX_PATTERN_BYTES) {
             return Err(Error::PatternTooLong { line: at + 1, limit: MAX_PATTERN_BYTES });
         }
-        let patterns = lines().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#')).count();
-        if patterns > MAX_PATTERNS {
-            return Err(Error::TooManyPatterns { limit: MAX_PATTERNS });
+        let mut patterns = lines().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+        if let Some((at, _)) = patterns.nth(MAX_PATTERNS) {
+            return Err(Error::TooManyPatterns { line: at + 1, limit: MAX_PATTERNS });
         }
         Ok(Self { gitignore: gitignore::Rules::parse(text), kpt: kpt::Rules::parse(text) })
     }

@@ -29,6 +29,7 @@ pub use fields::{
     OriginType, Pipeline, ReadinessGate, RenderStatus, Stage, Status, StepResult, UpdateStrategy, Upstream,
     UpstreamLock,
 };
+pub use image::check as check_image;
 pub use validate::Invalid;
 
 /// The name of the file.

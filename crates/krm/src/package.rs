@@ -24,7 +24,7 @@ pub use diff::Diff;
 pub use file::{File, Mode};
 pub use nested::Folder;
 pub use place::{Placed, default_path, resource_path};
-pub use read::{Located, OtherYaml, ReadOptions, is_resource_name};
+pub use read::{FileResources, Located, OtherYaml, ReadOptions, is_resource_name};
 
 /// A package and all that is below it: every file under its path.
 ///
@@ -83,7 +83,7 @@ pub enum Error {
         /// What is allowed.
         limit: usize,
     },
-    /// `Limits::max_document`.
+    /// `Limits::max_document` for files that hold resources, `Limits::max_opaque` for others.
     #[error("file {} has {size} bytes, more than the {limit} that are allowed", Quoted(.path.as_str()))]
     FileTooLarge {
         /// The file.
@@ -106,6 +106,16 @@ pub enum Error {
         path: SafePath,
         /// What is wrong and where; its `{:#}` shows the line.
         cause: Box<lanai_yaml::Error>,
+    },
+    /// A document of a resource file is a list or a scalar, and `OtherYaml::Refused` holds.
+    #[error("file {}: line {line}: a resource is a mapping, this is {found}", Quoted(.path.as_str()))]
+    NotAResource {
+        /// The file.
+        path: SafePath,
+        /// The line on which the document begins.
+        line: usize,
+        /// What the document is, in words.
+        found: &'static str,
     },
     /// A `.krmignore` is refused.
     #[error("file {}: {cause}", Quoted(.path.as_str()))]
@@ -233,6 +243,11 @@ impl Package {
         files.take_while(move |(path, _)| path.as_str().starts_with(&prefix))
     }
 
+    /// How many bytes a file at a path may have: those that hold resources are read into memory several times over.
+    pub fn max_bytes(&self, path: &SafePath) -> ByteSize {
+        if is_resource_name(path.file_name()) { self.limits.max_document } else { self.limits.max_opaque }
+    }
+
     // ---- changes
 
     /// Puts a file at a path, in place of the one that is there, which is returned.
@@ -249,8 +264,9 @@ impl Package {
                 return Err(Error::TooManyFiles { limit: self.limits.max_files });
             }
         }
-        if !self.limits.max_document.admits(file.len()) {
-            return Err(Error::FileTooLarge { path, size: file.len(), limit: self.limits.max_document });
+        let limit = self.max_bytes(&path);
+        if !limit.admits(file.len()) {
+            return Err(Error::FileTooLarge { path, size: file.len(), limit });
         }
         let bytes = bytes.saturating_add(file.len());
         if !self.limits.max_stream.admits(bytes) {

@@ -3,16 +3,19 @@
 pub mod annotation;
 mod check;
 mod id;
+mod origin;
 mod same;
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use lanai_yaml::{Content, Document, Kind, NodeRef, Stream, edit};
 
 pub use check::NotKrm;
 pub use id::ResourceId;
 pub(crate) use id::split_api_version;
+pub use origin::Origin;
 pub(crate) use same::same;
 
 /// One resource, as it is written.
@@ -22,6 +25,7 @@ pub(crate) use same::same;
 #[derive(Clone, Debug)]
 pub struct Resource {
     document: Document,
+    origin: Option<Arc<Origin>>,
 }
 
 /// Why a text or a document is not a resource.
@@ -167,16 +171,31 @@ impl Resource {
         self.annotation(annotation::LOCAL_CONFIG).is_some_and(|value| value != "false")
     }
 
-    /// The file that the resource came from, by its annotation: the current one, else the legacy one.
+    /// The file that the resource is in, by its annotation: the current one, else the legacy one; else by its origin.
     pub fn path(&self) -> Option<Cow<'_, str>> {
-        self.annotation(annotation::PATH).or_else(|| self.annotation(annotation::LEGACY_PATH))
+        let annotated = self.annotation(annotation::PATH).or_else(|| self.annotation(annotation::LEGACY_PATH));
+        annotated.or_else(|| Some(self.origin()?.path.as_str().into()))
     }
 
-    /// The place in its file, by its annotation: the current one, else the legacy one. `None` when it is no number, too.
+    /// The place in its file, by its annotation: the current one, else the legacy one; else by its origin. `None` when it is
+    /// no number, too.
     pub fn index(&self) -> Option<usize> {
-        let index =
-            self.annotation(annotation::INDEX).or_else(|| self.annotation(annotation::LEGACY_INDEX))?;
-        index.parse().ok()
+        let annotated =
+            self.annotation(annotation::INDEX).or_else(|| self.annotation(annotation::LEGACY_INDEX));
+        match annotated {
+            Some(index) => index.parse().ok(),
+            None => self.origin()?.index,
+        }
+    }
+
+    /// Where it comes from, if somebody said so.
+    pub fn origin(&self) -> Option<&Origin> {
+        self.origin.as_deref()
+    }
+
+    /// Says where it comes from. The text stays as it is.
+    pub fn set_origin(&mut self, origin: Option<Origin>) {
+        self.origin = origin.map(Arc::new);
     }
 
     fn metadata(&self) -> Option<NodeRef<'_>> {
@@ -383,7 +402,7 @@ impl TryFrom<Document> for Resource {
         if root.target().kind() != Kind::Mapping {
             return Err(Error::NotAMapping { line: root.position().line, found: describe(root) });
         }
-        Ok(Self { document })
+        Ok(Self { document, origin: None })
     }
 }
 

@@ -8,6 +8,9 @@ use anstream::{AutoStream, ColorChoice};
 use lanai_cli::{Audience, Colour, Io};
 
 fn main() -> ExitCode {
+    if let Some(code) = lanai_process::launch(std::env::args_os()) {
+        return code;
+    }
     let colour = match AutoStream::choice(&io::stdout()) {
         ColorChoice::Never => Colour::Plain,
         ColorChoice::Auto | ColorChoice::AlwaysAnsi | ColorChoice::Always => Colour::Ansi,
@@ -21,6 +24,7 @@ fn main() -> ExitCode {
         folder: PathBuf::new(),
         environment: std::env::vars_os().collect(),
         audience,
+        program: std::env::current_exe().ok(),
     };
     lanai_cli::run(std::env::args_os(), &mut io).into()
 }

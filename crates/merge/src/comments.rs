@@ -1,12 +1,12 @@
 //! Comments, each merged by itself beside the value that it stands at.
 
+use lanai_krm::merge_mark::is_mark;
 use lanai_yaml::{CommentPlace, NodeMut, NodeRef, edit};
 
 use crate::conflict::ConflictKind;
 use crate::document::head_of_first_key;
 use crate::error::Error;
 use crate::fields::{Fields, Pair};
-use crate::identity::mark;
 use crate::judge::{Case, Rule, Values};
 use crate::names::{Aspect, aspect};
 use crate::options::Take;
@@ -35,6 +35,21 @@ pub(crate) fn of_item(item: NodeRef<'_>) -> Comments {
     [item.head_comment(), item.line_comment(), item.foot_comment()]
 }
 
+/// Whether comments differ, the mark of a merge aside.
+pub(crate) fn differ(left: &Comments, right: &Comments) -> bool {
+    let unmarked = |comment: &Option<String>| comment.clone().filter(|text| !is_mark(text));
+    left.iter().zip(right).any(|(left, right)| unmarked(left) != unmarked(right))
+}
+
+/// A text with the comments around it.
+pub(crate) fn around(text: &str, [head, line, foot]: &Comments) -> String {
+    let is_line = !text.contains('\n');
+    let on_line = line.as_deref().filter(|_| is_line).map(|line| format!("{text} {line}"));
+    let above = line.as_deref().filter(|_| !is_line);
+    let parts = [head.as_deref(), above, Some(on_line.as_deref().unwrap_or(text)), foot.as_deref()];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("\n")
+}
+
 /// What becomes of one comment.
 pub(crate) enum Settled {
     As(Option<String>),
@@ -44,8 +59,7 @@ pub(crate) enum Settled {
 
 /// Merges one comment. A mark that local has is local's.
 pub(crate) fn settle(original: Option<&str>, upstream: Option<&str>, local: Option<&str>) -> Settled {
-    let is_mark = local.is_some_and(|comment| mark(comment).is_some());
-    if upstream == original || upstream == local || is_mark {
+    if upstream == original || upstream == local || local.is_some_and(is_mark) {
         return Settled::As(local.map(Into::into));
     }
     if original == local { Settled::As(upstream.map(Into::into)) } else { Settled::Conflict }

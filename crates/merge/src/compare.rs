@@ -31,6 +31,7 @@ pub(crate) fn same_comments_inside(left: NodeRef<'_>, right: NodeRef<'_>) -> boo
     left.kind() == Kind::Scalar || equal(left, right, Level::Comments)
 }
 
+/// What counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     Meaning,
@@ -85,7 +86,7 @@ fn pair_entries<'a>(left: NodeRef<'a>, right: NodeRef<'a>, level: Level) -> Opti
     if pairs.len() == left.len() {
         return Some(pairs);
     }
-    if level != Level::Meaning {
+    if level == Level::Writing {
         return None;
     }
     let mut others = HashMap::new();
@@ -94,7 +95,7 @@ fn pair_entries<'a>(left: NodeRef<'a>, right: NodeRef<'a>, level: Level) -> Opti
     }
     let found = left.entries().map(|(key, value)| {
         let (name, other) = others.get(&key_text(key))?;
-        same_key(key, *name).then_some((value, *other))
+        alike(key, *name).then_some((value, *other))
     });
     found.collect()
 }
@@ -106,10 +107,10 @@ fn key_text(key: NodeRef<'_>) -> String {
 
 fn same_key(left: NodeRef<'_>, right: NodeRef<'_>) -> bool {
     let (left, right) = (left.target(), right.target());
-    match (left.kind(), right.kind()) {
-        (Kind::Scalar, Kind::Scalar) => same_scalar(left, right),
-        _ => format!("{left:?}") == format!("{right:?}"),
+    if left.kind() == Kind::Scalar && right.kind() == Kind::Scalar {
+        return same_scalar(left, right);
     }
+    format!("{left:?}") == format!("{right:?}")
 }
 
 fn same_scalar(left: NodeRef<'_>, right: NodeRef<'_>) -> bool {
@@ -134,4 +135,24 @@ fn same_writing(left: NodeRef<'_>, right: NodeRef<'_>) -> bool {
         && left.style() == right.style()
         && left.tag() == right.tag()
         && (left.kind() != Kind::Scalar || left.value() == right.value())
+}
+
+#[cfg(test)]
+mod tests {
+    use lanai_types::YamlLimits;
+    use lanai_yaml::Stream;
+
+    use super::*;
+
+    #[test]
+    fn beyond_the_depth_nothing_is_equal() {
+        let limits = YamlLimits { max_depth: 2 * MAX_DEPTH, ..YamlLimits::DEFAULT };
+        let nested = |depth: usize| {
+            let text = format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+            Stream::parse_within(text, &limits).unwrap().into_documents().remove(0)
+        };
+        let (deepest, deeper) = (nested(MAX_DEPTH), nested(MAX_DEPTH + 1));
+        assert!(same(Some(deepest.root()), Some(deepest.root())));
+        assert!(!same(Some(deeper.root()), Some(deeper.root())));
+    }
 }

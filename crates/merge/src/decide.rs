@@ -1,16 +1,17 @@
 //! What becomes of one node: the table of `docs/upgrades.md`.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use lanai_yaml::path::Segment;
 use lanai_yaml::{Content, Document, Kind, NodeRef, Style};
 
+use crate::comments;
 use crate::compare::{exact, same, same_comments_inside};
-use crate::conflict::{ConflictId, ConflictKind};
+use crate::conflict::{ConflictId, ConflictKind, Side};
 use crate::error::Error;
 use crate::fields::{Fields, Outcome, Own, Slot, Triple, both, is_fields, is_kind, text_of};
 use crate::judge::{Rule, Values};
-use crate::keys::List;
+use crate::keys::{Known, List};
 use crate::options::Take;
 
 /// How deep fields are merged one by one; what is deeper merges as a whole.
@@ -27,20 +28,22 @@ enum Natural {
     Conflict(ConflictKind, Rule),
 }
 
-impl Fields<'_, '_> {
+impl<'o> Fields<'_, 'o> {
     /// Decides about one node; records a conflict where there is one.
-    pub fn outcome(&mut self, triple: Triple<'_>, slot: Slot, list: &List) -> Result<Outcome, Error> {
-        if exact(triple.original, triple.upstream) {
+    pub fn outcome(
+        &mut self,
+        triple: Triple<'_>,
+        slot: Slot<'_>,
+        known: Known<'_>,
+    ) -> Result<Outcome, Error> {
+        // What is gone here may have got another comment upstream.
+        if triple.local.is_some() && exact(triple.original, triple.upstream) {
             return Ok(Outcome::Keep);
         }
-        let natural = self.natural(triple, slot, list);
-        let pinned = if self.judge.has_pins() { self.judge.pinned(&self.id()) } else { None };
+        let natural = self.natural(triple, slot, known);
+        let pinned = self.pinned();
         let mut decide = |kind, rule| {
-            let values = Values {
-                original: triple.original.map(text_of),
-                upstream: triple.upstream.map(text_of),
-                local: triple.local.map(text_of),
-            };
+            let values = values(triple, slot);
             let case = self.case_of(self.id(), kind, values);
             self.judge.decide(case, rule)
         };
@@ -48,7 +51,7 @@ impl Fields<'_, '_> {
             (Natural::Conflict(kind, rule), _) => decide(kind, rule),
             (Natural::Remains, _) => {
                 match (decide(ConflictKind::RemovedUpstreamChangedLocally, Rule::Policy), pinned) {
-                    (Take::Upstream, None) => return Ok(Outcome::Mapping),
+                    (Take::Upstream, None) => return Ok(Outcome::Remains),
                     (take, _) => take,
                 }
             }
@@ -80,10 +83,16 @@ impl Fields<'_, '_> {
         })
     }
 
-    fn natural(&self, triple: Triple<'_>, slot: Slot, list: &List) -> Natural {
+    /// What a resolution says about the node that is merged now.
+    pub fn pinned(&self) -> Option<&'o Take> {
+        if self.judge.has_pins() { self.judge.pinned(&self.id()) } else { None }
+    }
+
+    fn natural(&self, triple: Triple<'_>, slot: Slot<'_>, known: Known<'_>) -> Natural {
         let Triple { original, upstream, local } = triple;
+        let list = known.list;
         let shallow = self.segments.len() < MAX_DEPTH && !self.is_one_value();
-        if shallow && both(upstream, local, is_fields) {
+        if shallow && both(upstream, local, is_fields) && !mixes_variants(triple, known) {
             return Natural::Mapping;
         }
         if shallow && *list != List::Atomic && both(upstream, local, |node| is_kind(node, Kind::Sequence)) {
@@ -94,15 +103,20 @@ impl Fields<'_, '_> {
             }
         }
         // What upstream removed as a whole, and a resolution wants a part of.
-        let parts = slot == Slot::Field && upstream.is_none() && shallow && both(original, local, is_fields);
+        let is_open = shallow && slot.is_field() && !known.below.has_variants();
+        let parts = is_open && upstream.is_none() && both(original, local, is_fields);
         if parts && self.judge.has_pins() && self.judge.has_pins_below(&self.id()) {
             return Natural::Mapping;
         }
         if same(original, upstream) || same(original, local) || same(upstream, local) {
-            return one_changed(triple);
+            return removed_but_noted(triple, slot).unwrap_or_else(|| one_changed(triple));
         }
         if parts {
-            let adds = local.is_some_and(|local| has_own_keys(original, local));
+            let adds = local.is_some_and(|local| has_own_keys(original, local))
+                || comments::differ(
+                    &slot.comments(Side::Original, original),
+                    &slot.comments(Side::Local, local),
+                );
             return if adds { Natural::Remains } else { Natural::Mapping };
         }
         let kinds = |node: Option<NodeRef<'_>>| node.map(|node| node.target().kind());
@@ -124,6 +138,53 @@ impl Fields<'_, '_> {
             Own::NestedKptfile | Own::Reference => true,
         };
         nested && matches!(&self.segments[..], [only] if is_source(only))
+    }
+}
+
+/// Whether merging key by key could give a mapping the keys of two variants, of which it can have one.
+fn mixes_variants(triple: Triple<'_>, known: Known<'_>) -> bool {
+    let keys = |node: Option<NodeRef<'_>>| -> BTreeSet<String> {
+        let entries = node.into_iter().flat_map(NodeRef::entries);
+        entries.map(|(key, _)| key.target().value().into_owned()).collect()
+    };
+    known.below.has_variants() && keys(triple.upstream) != keys(triple.local)
+}
+
+/// A value that one side removed and the other side gave another comment, at it or in it: that is a change.
+fn removed_but_noted(triple: Triple<'_>, slot: Slot<'_>) -> Option<Natural> {
+    let original = triple.original?;
+    let (side, other, kind) = match (triple.upstream, triple.local) {
+        (None, Some(local)) => (Side::Local, local, ConflictKind::RemovedUpstreamChangedLocally),
+        (Some(upstream), None) => (Side::Upstream, upstream, ConflictKind::RemovedLocallyChangedUpstream),
+        (Some(_), Some(_)) | (None, None) => return None,
+    };
+    let is_noted = || {
+        let before = slot.comments(Side::Original, Some(original));
+        comments::differ(&before, &slot.comments(side, Some(other))) || !same_comments_inside(original, other)
+    };
+    let noted = same(Some(original), Some(other)) && is_noted();
+    noted.then_some(Natural::Conflict(kind, Rule::Policy))
+}
+
+/// What a conflict shows; with the comments around where they are what was changed.
+fn values(triple: Triple<'_>, slot: Slot<'_>) -> Values {
+    let Triple { original, upstream, local } = triple;
+    let shown = Values {
+        original: original.map(text_of),
+        upstream: upstream.map(text_of),
+        local: local.map(text_of),
+    };
+    let one_is_gone = shown.upstream.is_none() || shown.local.is_none();
+    if !one_is_gone || shown.original != shown.upstream && shown.original != shown.local {
+        return shown;
+    }
+    let noted = |side, node: Option<NodeRef<'_>>, text: Option<String>| {
+        text.map(|text| comments::around(&text, &slot.comments(side, node)))
+    };
+    Values {
+        original: noted(Side::Original, original, shown.original),
+        upstream: noted(Side::Upstream, upstream, shown.upstream),
+        local: noted(Side::Local, local, shown.local),
     }
 }
 

@@ -1,12 +1,13 @@
 //! Documents as wholes.
 
+use lanai_krm::merge_mark::UPSTREAM_IDENTIFIER;
 use lanai_krm::{Resource, ResourceId};
 use lanai_yaml::path::Segment;
 use lanai_yaml::{Document, NodeRef, Path};
 
 use crate::compare::{exact, same};
 use crate::conflict::Subject;
-use crate::identity::{UPSTREAM_IDENTIFIER, is_marked};
+use crate::identity::is_marked;
 
 /// What a document is, for a conflict.
 pub(crate) fn subject(document: &Document) -> Subject {

@@ -61,10 +61,12 @@ pub enum Error {
     #[error("conflict {} cannot be resolved so: the file has a resource of that name, or cannot hold one", Quoted(.0.as_str()))]
     PlaceTaken(ConflictId),
     /// A document cannot be edited so, in a file that may not merge as text.
-    #[error("file {}: {cause}", Quoted(.path.as_str()))]
+    #[error("file {}, line {line}: {cause}", Quoted(.path.as_str()))]
     Edit {
         /// The file.
         path: SafePath,
+        /// Where the document begins, in the file of the side that has it: local's, else upstream's.
+        line: usize,
         /// Why.
         cause: edit::Error,
     },

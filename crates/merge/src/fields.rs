@@ -2,17 +2,18 @@
 
 use std::collections::{HashMap, HashSet};
 
+use lanai_krm::merge_mark::UPSTREAM_IDENTIFIER;
 use lanai_types::SafePath;
 use lanai_yaml::path::Segment;
 use lanai_yaml::{Content, Document, Kind, NodeMut, NodeRef, Style, edit};
 
-use crate::comments::{self, PLACES};
+use crate::comments::{self, Comments, PLACES};
 use crate::compare::{exact, same};
-use crate::conflict::Subject;
+use crate::conflict::{Side, Subject};
 use crate::error::Error;
-use crate::identity::UPSTREAM_IDENTIFIER;
 use crate::judge::Judge;
-use crate::keys::{Cursor, List};
+use crate::keys::{Cursor, Known};
+use crate::options::Take;
 
 /// What a document is called, and which of its fields are local's alone.
 pub(crate) struct Scope {
@@ -48,7 +49,7 @@ pub(crate) struct Triple<'a> {
 
 /// An entry of a mapping on each side.
 #[derive(Clone, Copy)]
-struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     original: Option<Pair<'a>>,
     upstream: Option<Pair<'a>>,
     local: Option<Pair<'a>>,
@@ -69,10 +70,33 @@ pub(crate) enum There {
 }
 
 /// Where a node stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Slot {
-    Field,
+#[derive(Clone, Copy)]
+pub(crate) enum Slot<'a> {
+    Root,
+    /// In a mapping.
+    Field(Entry<'a>),
+    /// In a list.
     Item,
+}
+
+impl Slot<'_> {
+    pub fn is_field(self) -> bool {
+        match self {
+            Self::Field(_) => true,
+            Self::Root | Self::Item => false,
+        }
+    }
+
+    /// The comments around a side's node.
+    pub fn comments(self, side: Side, node: Option<NodeRef<'_>>) -> Comments {
+        match (self, side) {
+            (Self::Root, _) | (Self::Field(_), Side::Value) => Comments::default(),
+            (Self::Field(entry), Side::Original) => comments::of_entry(entry.original),
+            (Self::Field(entry), Side::Upstream) => comments::of_entry(entry.upstream),
+            (Self::Field(entry), Side::Local) => comments::of_entry(entry.local),
+            (Self::Item, _) => node.map(comments::of_item).unwrap_or_default(),
+        }
+    }
 }
 
 /// What becomes of the local node.
@@ -85,7 +109,49 @@ pub(crate) enum Outcome {
     },
     /// The keys are merged one by one; of a mapping that upstream removed, what is only local's stays.
     Mapping,
+    /// As that, where a conflict about the mapping is recorded already.
+    Remains,
     List,
+}
+
+/// Where new keys come in a mapping: behind the key that is before them upstream; first where there is none, last where
+/// local does not have it. Nothing is searched for each of them, so that many cost no more than their number.
+#[derive(Default)]
+struct Places {
+    /// The key that is before the next one upstream.
+    before: Option<String>,
+    /// `None` until a key is new, and when one was removed.
+    gaps: Option<Gaps>,
+}
+
+/// The gaps between the keys that a mapping had, which new ones come into.
+struct Gaps {
+    count: usize,
+    /// The gap behind each key; that of a new one is the gap that it is in.
+    behind: HashMap<String, usize>,
+    /// The gaps of the new keys, in order.
+    taken: Vec<usize>,
+}
+
+impl Places {
+    /// The place for a new key, which is taken.
+    fn take(&mut self, mapping: NodeRef<'_>, key: &str) -> usize {
+        let gaps = self.gaps.get_or_insert_with(|| Gaps::of(mapping));
+        let last = gaps.count;
+        let gap = self.before.as_ref().map_or(0, |before| gaps.behind.get(before).copied().unwrap_or(last));
+        let earlier = gaps.taken.partition_point(|other| *other <= gap);
+        gaps.taken.insert(earlier, gap);
+        gaps.behind.insert(key.into(), gap);
+        if gap == last { usize::MAX } else { gap + earlier }
+    }
+}
+
+impl Gaps {
+    fn of(mapping: NodeRef<'_>) -> Self {
+        let keys = mapping.entries().map(|(key, _)| key.target().value().into_owned());
+        let behind: HashMap<String, usize> = keys.zip(1..).collect();
+        Self { count: behind.len(), behind, taken: Vec::new() }
+    }
 }
 
 /// A merge of one document.
@@ -117,14 +183,22 @@ impl<'a, 'o> Fields<'a, 'o> {
         // What local had is read from a copy: looking a key up while the document is edited would cost each time.
         let before = local.clone();
         let triple = Triple { original, upstream, local: Some(before.root()) };
-        match self.outcome(triple, Slot::Field, &List::Atomic)? {
+        let mut done = self.root(local, triple, cursor);
+        if let Err(Error::Edit { line, .. }) = &mut done {
+            *line = before.root().position().line;
+        }
+        done
+    }
+
+    fn root(&mut self, local: &mut Document, triple: Triple<'_>, cursor: Cursor<'_>) -> Result<(), Error> {
+        match self.outcome(triple, Slot::Root, cursor.here())? {
             Outcome::Keep | Outcome::List => Ok(()),
             Outcome::Remove => self.did(local.root_mut().set(Content::null())),
             Outcome::Put { content, style } => {
                 let set = put(&mut local.root_mut(), content, style);
                 self.did(set)
             }
-            Outcome::Mapping => self.mapping(&mut local.root_mut(), triple, cursor),
+            Outcome::Mapping | Outcome::Remains => self.mapping(&mut local.root_mut(), triple, cursor),
         }
     }
 
@@ -143,10 +217,12 @@ impl<'a, 'o> Fields<'a, 'o> {
             local: locals.get(key).copied(),
         };
         let mut before = None;
+        let mut places = Places::default();
         let mut seen = HashSet::new();
         for (name, value) in sides.upstream.into_iter().flat_map(NodeRef::entries) {
             let key = name.target().value().into_owned();
-            self.entry(node, &key, entry(&key, Some((name, value))), before.as_deref(), cursor)?;
+            places.before.clone_from(&before);
+            self.entry(node, &key, entry(&key, Some((name, value))), &mut places, cursor)?;
             seen.insert(key.clone());
             before = Some(key);
         }
@@ -154,7 +230,7 @@ impl<'a, 'o> Fields<'a, 'o> {
         for (name, _) in known {
             let key = name.target().value().into_owned();
             if !seen.contains(&key) {
-                self.entry(node, &key, entry(&key, None), None, cursor)?;
+                self.entry(node, &key, entry(&key, None), &mut places, cursor)?;
             }
         }
         Ok(())
@@ -165,7 +241,7 @@ impl<'a, 'o> Fields<'a, 'o> {
         parent: &mut NodeMut<'_>,
         key: &str,
         entry: Entry<'_>,
-        before: Option<&str>,
+        places: &mut Places,
         cursor: Cursor<'_>,
     ) -> Result<(), Error> {
         let Entry { original, upstream, local } = entry;
@@ -176,23 +252,28 @@ impl<'a, 'o> Fields<'a, 'o> {
         self.segments.push(Segment::Key(key.into()));
         self.trail.push(trail_of(key));
         if !self.is_own(local) {
-            let (list, below) = cursor.field(key);
+            let known = cursor.field(key);
             // An alias means what the merge has made of its anchor by now.
             let is_alias = local.is_some_and(|(_, value)| value.kind() == Kind::Alias);
             let now = if is_alias { parent.read().own_entry(key) } else { local };
             let sides = Entry { local: now, ..entry }.values();
             let done = is_alias && upstream.is_some() && same(sides.upstream, sides.local);
-            let outcome = if done { Outcome::Keep } else { self.outcome(sides, Slot::Field, list)? };
+            let outcome = if done { Outcome::Keep } else { self.outcome(sides, Slot::Field(entry), known)? };
             let kept = matches!(outcome, Outcome::Keep);
-            let there = self.apply(parent, key, entry, outcome, before, (list, below))?;
-            if upstream.is_some() && there == There::Yes {
+            let there = self.apply(parent, key, entry, outcome, places, known)?;
+            if there == There::Yes {
                 let (was, theirs) = (comments::of_entry(original), comments::of_entry(upstream));
                 let had = local.map(|pair| comments::of_entry(Some(pair)));
+                // Where one side has none, they come with the value.
+                let restored =
+                    (upstream.is_none() || local.is_none()) && self.pinned() == Some(&Take::Original);
                 let wanted = match &had {
-                    Some(had) => self.wanted_comments(was, theirs, had.clone()),
+                    _ if restored => was,
+                    Some(had) if upstream.is_some() => self.wanted_comments(was, theirs, had.clone()),
+                    Some(had) => had.clone(),
                     None => theirs,
                 };
-                if !kept || had.as_ref() != Some(&wanted) {
+                if !kept && upstream.is_some() || had.as_ref() != Some(&wanted) {
                     self.set_entry_comments(parent, key, &wanted)?;
                 }
             }
@@ -209,12 +290,15 @@ impl<'a, 'o> Fields<'a, 'o> {
         key: &str,
         entry: Entry<'_>,
         outcome: Outcome,
-        before: Option<&str>,
-        (list, below): (&List, Cursor<'_>),
+        places: &mut Places,
+        known: Known<'_>,
     ) -> Result<There, Error> {
+        let recorded = self.judge.conflicts.len();
+        let is_recorded = matches!(outcome, Outcome::Remains);
         match outcome {
             Outcome::Keep => Ok(if entry.local.is_some() { There::Yes } else { There::No }),
             Outcome::Remove => {
+                places.gaps = None;
                 let removed = parent.remove(key);
                 self.did(removed)?;
                 Ok(There::No)
@@ -223,20 +307,25 @@ impl<'a, 'o> Fields<'a, 'o> {
                 let put = if entry.local.is_some() {
                     parent.reborrow().get_mut(key).and_then(|mut node| put(&mut node, content, style))
                 } else {
-                    let place = place_behind(parent.read(), before);
+                    let place = places.take(parent.read(), key);
                     parent.insert_at(place, key, content)
                 };
                 self.did(put)?;
                 Ok(There::Yes)
             }
-            Outcome::Mapping => {
+            Outcome::Mapping | Outcome::Remains => {
                 let node = parent.reborrow().get_mut(key);
                 let mut node = self.did(node)?;
-                self.mapping(&mut node, entry.values(), below)?;
+                self.mapping(&mut node, entry.values(), known.below)?;
+                if is_recorded {
+                    // What is about the mapping is about all in it.
+                    self.judge.conflicts.truncate(recorded);
+                }
                 // What upstream removed, and local had nothing of its own in, leaves no stub.
                 if entry.upstream.is_some() || !node.read().is_empty() {
                     return Ok(There::Yes);
                 }
+                places.gaps = None;
                 let removed = parent.remove(key);
                 self.did(removed)?;
                 Ok(There::No)
@@ -244,7 +333,7 @@ impl<'a, 'o> Fields<'a, 'o> {
             Outcome::List => {
                 let node = parent.reborrow().get_mut(key);
                 let mut node = self.did(node)?;
-                self.list(&mut node, entry.values(), list, below)?;
+                self.list(&mut node, entry.values(), known.list, known.below)?;
                 Ok(There::Yes)
             }
         }
@@ -252,7 +341,8 @@ impl<'a, 'o> Fields<'a, 'o> {
 
     /// Says in which file an edit was refused.
     pub fn did<T>(&self, result: Result<T, edit::Error>) -> Result<T, Error> {
-        result.map_err(|cause| Error::Edit { path: self.scope.path.clone(), cause })
+        // The line is said where the document is known: to count it costs.
+        result.map_err(|cause| Error::Edit { path: self.scope.path.clone(), line: 1, cause })
     }
 
     /// Whether the field is local's alone; some are only where local has them.
@@ -328,13 +418,6 @@ pub(crate) fn is_fields(node: NodeRef<'_>) -> bool {
 fn entries(node: Option<NodeRef<'_>>) -> HashMap<String, Pair<'_>> {
     let pairs = node.into_iter().filter(|node| is_fields(*node)).flat_map(NodeRef::entries);
     pairs.map(|(key, value)| (key.target().value().into_owned(), (key, value))).collect()
-}
-
-/// The place behind a key; the first where there is none, the last where the key is not there.
-fn place_behind(mapping: NodeRef<'_>, before: Option<&str>) -> usize {
-    let Some(before) = before else { return 0 };
-    let at = mapping.entries().position(|(key, _)| key.target().value() == before);
-    at.map_or(usize::MAX, |at| at + 1)
 }
 
 fn trail_of(key: &str) -> String {

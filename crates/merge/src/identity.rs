@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use lanai_krm::merge_mark::{MergeMark, UPSTREAM_IDENTIFIER};
 use lanai_yaml::{Document, Kind, NodeRef};
 
 /// What identifies a resource on all sides: group, kind, and the name and namespace that it had upstream.
@@ -15,17 +16,12 @@ pub(crate) struct Identity {
     pub name: String,
 }
 
-const MARK: &str = "kpt-merge:";
-
-/// The annotation that remembers what a resource was called upstream: `group|kind|namespace|name`.
-pub(crate) const UPSTREAM_IDENTIFIER: &str = "internal.kpt.dev/upstream-identifier";
-
 impl Identity {
     /// The identity of a document; empty for one that is no resource.
     pub fn of(document: &Document) -> Self {
         let own = Self::here(document);
         match marked(document.root()).filter(|_| !own.kind.is_empty()) {
-            Some((namespace, name)) => Self { namespace, name, ..own },
+            Some(MergeMark { namespace, name }) => Self { namespace, name, ..own },
             None => own,
         }
     }
@@ -75,20 +71,8 @@ pub(crate) fn is_marked(root: NodeRef<'_>) -> bool {
     marked(root).is_some()
 }
 
-/// Namespace and name of the comment on `metadata`: `# kpt-merge: namespace/name`.
-fn marked(root: NodeRef<'_>) -> Option<(String, String)> {
-    let (key, value) = root.own_entry("metadata")?;
-    let comments = [value.line_comment(), key.line_comment()];
-    comments.into_iter().flatten().find_map(|comment| {
-        let (namespace, name) = mark(&comment)?;
-        Some((namespace.to_owned(), name.to_owned()))
-    })
-}
-
-/// Namespace and name, when a comment is a mark.
-pub(crate) fn mark(comment: &str) -> Option<(&str, &str)> {
-    let mark = comment.trim_start_matches(['#', ' ']).strip_prefix(MARK)?.trim();
-    mark.split_once('/').filter(|(_, name)| !name.is_empty())
+fn marked(root: NodeRef<'_>) -> Option<MergeMark> {
+    MergeMark::of(root).filter(|mark| !mark.name.is_empty())
 }
 
 fn text(node: Option<NodeRef<'_>>) -> Option<String> {

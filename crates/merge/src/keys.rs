@@ -16,8 +16,13 @@ const KUSTOMIZE: &str = "kustomize.config.k8s.io";
 
 const BUILT_IN: &str = include_str!("keys/builtin.txt");
 
-/// Key parts that a resource may leave out, and what that means.
-const DEFAULTS: [(&str, &str); 1] = [("protocol", "TCP")];
+/// A key part that a resource may leave out, and what that means.
+struct Default {
+    key: &'static str,
+    value: &'static str,
+}
+
+const DEFAULTS: [Default; 1] = [Default { key: "protocol", value: "TCP" }];
 
 /// How a list merges.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,25 +37,64 @@ pub(crate) enum List {
     Functions,
 }
 
+/// Which keys a mapping can have together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keys {
+    Any,
+    /// Those of one variant: a volume has one source, whatever else could be there.
+    OneVariant,
+}
+
 #[derive(Clone, Debug)]
 struct Field {
     list: List,
     holds: Option<usize>,
+    /// Of the mapping in the field, or of each item of the list.
+    keys: Keys,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Type {
+    fields: HashMap<String, Field>,
+    /// What is under any other key.
+    rest: Option<Field>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct GroupKind {
+    group: String,
+    kind: String,
+}
+
+#[derive(Clone, Debug)]
+struct Version {
+    name: String,
+    number: usize,
 }
 
 /// The types that a merge knows.
 #[derive(Clone)]
 pub(crate) struct Schemas {
-    types: Vec<HashMap<String, Field>>,
-    /// By group and kind; versions in the order of the table.
-    kinds: HashMap<(String, String), Vec<(String, usize)>>,
+    types: Vec<Type>,
+    /// Versions in the order of the table.
+    kinds: HashMap<GroupKind, Vec<Version>>,
 }
 
-/// Where in a type a field stands; `None` where nothing is known.
+/// Where in a type a field stands; a number of `None` where nothing is known.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'a> {
     schemas: &'a Schemas,
     at: Option<usize>,
+    keys: Keys,
+}
+
+/// What is known about a node.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'a> {
+    /// How it merges if it is a list.
+    pub list: &'a List,
+    /// What it holds if it is a mapping, and what its items hold if it is a list.
+    pub below: Cursor<'a>,
 }
 
 impl Schemas {
@@ -68,7 +112,7 @@ impl Schemas {
                 Some("k") => schemas.read_kind(words),
                 Some("t") => {
                     let fields = words.skip(1).filter_map(read_field).collect();
-                    schemas.types.push(fields);
+                    schemas.types.push(Type { fields, rest: None });
                 }
                 Some(_) | None => {}
             }
@@ -89,18 +133,18 @@ impl Schemas {
     }
 
     fn add_kind(&mut self, group: &str, version: &str, kind: &str, number: usize) {
-        let versions = self.kinds.entry((group.into(), kind.into())).or_default();
+        let kind = GroupKind { group: group.into(), kind: kind.into() };
         // What the package defines comes before what is built in.
-        versions.insert(0, (version.into(), number));
+        self.kinds.entry(kind).or_default().insert(0, Version { name: version.into(), number });
     }
 
     fn add_type(&mut self, fields: HashMap<String, Field>) -> usize {
-        self.types.push(fields);
+        self.types.push(Type { fields, rest: None });
         self.types.len() - 1
     }
 
     fn add_kptfile(&mut self) {
-        let field = |list, holds| Field { list, holds };
+        let field = |list, holds| Field { list, holds, keys: Keys::Any };
         let by = |key: &str| field(List::Map(vec![key.into()]), None);
         let functions = || field(List::Functions, None);
         let pipeline = self.add_type(HashMap::from([
@@ -125,7 +169,7 @@ impl Schemas {
         let sets = sets.into_iter().chain(["configurations", "patchesStrategicMerge"]);
         let named = ["images", "replicas", "configMapGenerator", "secretGenerator", "vars", "helmCharts"];
         let by_name = || List::Map(vec!["name".into()]);
-        let files = || Field { list: List::Set, holds: None };
+        let files = || Field { list: List::Set, holds: None, keys: Keys::Any };
         let generator = self.add_type(HashMap::from([
             ("files".to_owned(), files()),
             ("literals".to_owned(), files()),
@@ -134,7 +178,7 @@ impl Schemas {
         let mut fields: HashMap<String, Field> = sets.map(|name| (name.to_owned(), files())).collect();
         for name in named {
             let holds = name.ends_with("Generator").then_some(generator);
-            fields.insert(name.to_owned(), Field { list: by_name(), holds });
+            fields.insert(name.to_owned(), Field { list: by_name(), holds, keys: Keys::Any });
         }
         let number = self.add_type(fields);
         self.add_kind(KUSTOMIZE, "v1beta1", "Kustomization", number);
@@ -155,40 +199,66 @@ impl Schemas {
             (api, kind) = (format!("{KUSTOMIZE}/v1beta1"), "Kustomization".into());
         }
         let (group, version) = api.split_once('/').unwrap_or(("", &api));
-        let versions = self.kinds.get(&(group.to_owned(), kind));
-        let exact = versions.and_then(|all| all.iter().find(|(name, _)| name == version));
+        let versions = self.kinds.get(&GroupKind { group: group.to_owned(), kind });
+        let exact = versions.and_then(|all| all.iter().find(|one| one.name == version));
         let found = exact.or_else(|| versions.and_then(|all| all.first()));
-        Cursor { schemas: self, at: found.map(|(_, number)| *number) }
+        Cursor { schemas: self, at: found.map(|version| version.number), keys: Keys::Any }
     }
 }
 
 impl<'a> Cursor<'a> {
-    /// How the list in a field merges, and the type of what the field holds.
-    pub fn field(self, name: &str) -> (&'a List, Cursor<'a>) {
-        let field = self.at.and_then(|at| self.schemas.types.get(at)).and_then(|fields| fields.get(name));
+    /// What is known about a field.
+    pub fn field(self, name: &str) -> Known<'a> {
+        let within = self.at.and_then(|at| self.schemas.types.get(at));
+        let field = within.and_then(|within| within.fields.get(name).or(within.rest.as_ref()));
+        let below = |at, keys| Cursor { schemas: self.schemas, at, keys };
         match field {
-            Some(field) => (&field.list, Cursor { schemas: self.schemas, at: field.holds }),
-            None => (&List::Atomic, Cursor { schemas: self.schemas, at: None }),
+            Some(field) => Known { list: &field.list, below: below(field.holds, field.keys) },
+            None => Known { list: &List::Atomic, below: below(None, Keys::Any) },
+        }
+    }
+
+    /// What is known about the mapping that the cursor stands in.
+    pub fn here(self) -> Known<'a> {
+        Known { list: &List::Atomic, below: self }
+    }
+
+    /// Whether a mapping can have the keys of one variant only.
+    pub fn has_variants(self) -> bool {
+        match self.keys {
+            Keys::Any => false,
+            Keys::OneVariant => true,
         }
     }
 }
 
-/// Reads `name=key,key:12`.
+/// Reads `name=key,key!:12`.
 fn read_field(word: &str) -> Option<(String, Field)> {
     let (rest, holds) = match word.rsplit_once(':') {
         Some((rest, number)) => (rest, Some(number.parse().ok()?)),
         None => (word, None),
+    };
+    let (rest, keys) = match rest.strip_suffix('!') {
+        Some(rest) => (rest, Keys::OneVariant),
+        None => (rest, Keys::Any),
     };
     let (name, list) = match rest.split_once('=') {
         Some((name, "*")) => (name, List::Set),
         Some((name, keys)) => (name, List::Map(keys.split(',').map(Into::into).collect())),
         None => (rest, List::Atomic),
     };
-    Some((name.into(), Field { list, holds }))
+    Some((name.into(), Field { list, holds, keys }))
 }
 
-/// What identifies an item: the names of its keys with their values. `None` for what has no such key.
-pub(crate) fn key_of(item: NodeRef<'_>, list: &List) -> Option<Vec<(String, String)>> {
+/// A part of what identifies an item: a field and its value. Of a scalar, the field has no name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct KeyPart {
+    pub name: String,
+    pub value: String,
+}
+
+/// What identifies an item. `None` for what has no such key.
+pub(crate) fn key_of(item: NodeRef<'_>, list: &List) -> Option<Vec<KeyPart>> {
     let text = |key: &str| {
         let node = item.get(key)?.target();
         (node.kind() == Kind::Scalar && !node.is_null()).then(|| node.value())
@@ -197,21 +267,22 @@ pub(crate) fn key_of(item: NodeRef<'_>, list: &List) -> Option<Vec<(String, Stri
         List::Atomic => None,
         List::Set => {
             let node = item.target();
-            (node.kind() == Kind::Scalar).then(|| vec![(String::new(), node.value().into_owned())])
+            let part = || KeyPart { name: String::new(), value: node.value().into_owned() };
+            (node.kind() == Kind::Scalar).then(|| vec![part()])
         }
         List::Map(keys) => {
-            let default = |key: &str| DEFAULTS.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
+            let default = |key: &str| DEFAULTS.iter().find(|one| one.key == key).map(|one| one.value);
             let part = |key: &String| {
                 let value = text(key).or_else(|| default(key).map(Cow::Borrowed))?;
-                Some((key.clone(), value.into_owned()))
+                Some(KeyPart { name: key.clone(), value: value.into_owned() })
             };
             keys.iter().map(part).collect()
         }
         List::Functions => {
-            let found = ["name", "image", "exec"].into_iter().find_map(|key| Some((key, text(key)?)))?;
-            let (key, value) = found;
+            let key = ["name", "image", "exec"].into_iter().find(|key| text(key).is_some())?;
+            let value = text(key)?;
             let value = if key == "image" { without_tag(&value) } else { &value };
-            Some(vec![(key.into(), value.into())])
+            Some(vec![KeyPart { name: key.into(), value: value.into() }])
         }
     }
 }

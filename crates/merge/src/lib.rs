@@ -20,6 +20,7 @@ mod matching;
 mod names;
 mod options;
 mod packages;
+mod remarks;
 mod resources;
 mod shapes;
 mod sheets;

@@ -11,11 +11,11 @@ use crate::conflict::{ConflictId, ConflictKind};
 use crate::error::Error;
 use crate::fields::{Fields, Outcome, Slot, There, Triple, put};
 use crate::judge::{Rule, Values};
-use crate::keys::{Cursor, List, key_of};
+use crate::keys::{Cursor, KeyPart, List, key_of};
 use crate::names::{Aspect, aspect};
 use crate::options::Take;
 
-type Key = Vec<(String, String)>;
+type Key = Vec<KeyPart>;
 
 /// Whether each item of a list has a key of its own.
 pub(crate) fn is_keyed(node: NodeRef<'_>, list: &List) -> bool {
@@ -122,16 +122,16 @@ impl Fields<'_, '_> {
         if exact(original, upstream) {
             return Ok(if local.is_some() { There::Yes } else { There::No });
         }
-        let scalar = key.first().is_some_and(|(name, _)| name.is_empty());
-        let parts = key.iter().map(|(name, value)| format!("{name}={value:?}")).collect::<Vec<_>>();
+        let scalar = key.first().is_some_and(|part| part.name.is_empty());
+        let parts = key.iter().map(|KeyPart { name, value }| format!("{name}={value:?}")).collect::<Vec<_>>();
         self.trail.push(format!("[{}]", parts.join(",")));
         let outside = self.segments.len();
         let names = key.iter().filter(|_| !scalar);
-        self.segments
-            .extend(names.map(|(name, value)| Segment::Match { key: name.clone(), value: value.clone() }));
+        let segment = |part: &KeyPart| Segment::Match { key: part.name.clone(), value: part.value.clone() };
+        self.segments.extend(names.map(segment));
         let depth = self.segments.len();
-        let outcome = self.outcome(triple, Slot::Item, &List::Atomic)?;
-        let kept = matches!(outcome, Outcome::Keep | Outcome::Mapping);
+        let outcome = self.outcome(triple, Slot::Item, cursor.here())?;
+        let kept = matches!(outcome, Outcome::Keep | Outcome::Mapping | Outcome::Remains);
         let there = self.apply_item(parent, at, triple, outcome, cursor)?;
         if there == There::Yes && self.judge.has_pins() {
             let name = parent.read().at(at).and_then(|item| key_of(item, list));
@@ -147,6 +147,13 @@ impl Fields<'_, '_> {
                 let mut item = self.did(item)?;
                 self.set_item_comments(&mut item, &wanted)?;
             }
+        }
+        if let (There::Yes, Some(_), None, Some(original)) = (there, local, upstream, original)
+            && self.pinned() == Some(&Take::Original)
+        {
+            let item = parent.reborrow().at_mut(at);
+            let mut item = self.did(item)?;
+            self.set_item_comments(&mut item, &comments::of_item(original))?;
         }
         debug_assert_eq!(depth, self.segments.len(), "each level takes its segments off again");
         self.trail.pop();
@@ -166,7 +173,7 @@ impl Fields<'_, '_> {
         let there = if triple.local.is_some() { There::Yes } else { There::No };
         Ok(match (outcome, there) {
             (Outcome::Keep | Outcome::List, there) => there,
-            (Outcome::Remove, _) | (Outcome::Mapping, There::No) => There::No,
+            (Outcome::Remove, _) | (Outcome::Mapping | Outcome::Remains, There::No) => There::No,
             (Outcome::Put { content, .. }, There::No) => {
                 let pushed = parent.push(content);
                 self.did(pushed)?;
@@ -177,7 +184,7 @@ impl Fields<'_, '_> {
                 self.did(put)?;
                 There::Yes
             }
-            (Outcome::Mapping, There::Yes) => {
+            (Outcome::Mapping | Outcome::Remains, There::Yes) => {
                 let node = parent.reborrow().at_mut(at);
                 let mut node = self.did(node)?;
                 self.mapping(&mut node, triple, cursor)?;
@@ -198,7 +205,7 @@ fn keys(node: Option<NodeRef<'_>>, list: &List) -> Vec<Key> {
 
 /// Keys as a conflict shows them.
 fn shown(keys: &[Key]) -> String {
-    let parts = |key: &Key| key.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join("/");
+    let parts = |key: &Key| key.iter().map(|part| part.value.as_str()).collect::<Vec<_>>().join("/");
     format!("[{}]", keys.iter().map(parts).collect::<Vec<_>>().join(", "))
 }
 

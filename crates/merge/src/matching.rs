@@ -14,7 +14,7 @@ use crate::files::Versions;
 use crate::identity::Identity;
 use crate::judge::Judge;
 use crate::names;
-use crate::sheets::{Sheet, is_json};
+use crate::sheets::{LeafRef, Sheet, is_json};
 
 /// A document: its file, and its place in it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +43,8 @@ pub(crate) struct Sheets {
     /// Files that are looked at only: the other side has a file where this one has a folder, or the other way round, and
     /// the other side's was taken.
     pub gave_way: HashSet<SafePath>,
+    /// All files of upstream and local, where a resolution may ask for another place.
+    pub files: BTreeSet<SafePath>,
     /// The local resources that have another name than upstream, by package and by the name that they have.
     pub renamed: HashMap<(Folder, Identity), Place>,
 }
@@ -129,13 +131,32 @@ impl Sheets {
         self.original.contains_key(path) || self.upstream.contains_key(path) || self.local.contains_key(path)
     }
 
-    /// The document of a match on each side.
-    pub fn documents(&self, found: &Match) -> [Option<&Document>; 3] {
+    /// Whether a file is where a folder of the path would be, or a folder where the path is.
+    pub fn is_blocked(&self, path: &SafePath) -> bool {
+        let mut folder = path.parent();
+        while let Some(at) = folder {
+            if self.files.contains(&at) {
+                return true;
+            }
+            folder = at.parent();
+        }
+        let below = Folder::At(path.clone());
+        self.files.iter().any(|file| below.holds(file))
+    }
+
+    /// What a match is on each side.
+    pub fn leaves(&self, found: &Match) -> [Option<LeafRef<'_>>; 3] {
         [
-            found.original.as_ref().map(|place| self.original[&place.path].document(place.at)),
-            found.upstream.as_ref().map(|place| self.upstream[&place.path].document(place.at)),
-            found.local.as_ref().map(|place| self.local[&place.path].document(place.at)),
+            leaf_of(&self.original, found.original.as_ref()),
+            leaf_of(&self.upstream, found.upstream.as_ref()),
+            leaf_of(&self.local, found.local.as_ref()),
         ]
+    }
+
+    /// What stands before all documents of a file on each side that has it.
+    pub fn preambles(&self, path: &SafePath) -> [Option<&str>; 3] {
+        [&self.original, &self.upstream, &self.local]
+            .map(|side| side.get(path).map(|sheet| sheet.preamble.as_str()))
     }
 
     /// Notes the local resources that have another name than upstream.
@@ -269,10 +290,16 @@ impl Sheets {
     }
 }
 
+fn leaf_of<'a>(sheets: &'a BTreeMap<SafePath, Rc<Sheet>>, place: Option<&Place>) -> Option<LeafRef<'a>> {
+    let place = place?;
+    let sheet = &sheets[&place.path];
+    Some(LeafRef { document: sheet.document(place.at), remarks: sheet.remarks(place.at) })
+}
+
 fn pages(sheets: &BTreeMap<SafePath, Rc<Sheet>>) -> impl Iterator<Item = (&SafePath, &Identity, Place)> {
     sheets.iter().flat_map(|(path, sheet)| {
         let place = |at: usize| Place { path: path.clone(), at };
-        sheet.pages.iter().map(move |(identity, at)| (path, identity, place(*at)))
+        sheet.pages.iter().map(move |page| (path, &page.identity, place(page.at)))
     })
 }
 

@@ -15,6 +15,10 @@ pub(crate) enum Aspect {
     FootComment,
     /// What stands before the `---` of a document.
     Preface,
+    /// The documents of comments only before the first document of a file.
+    Preamble,
+    /// The documents of comments only behind a document.
+    Remarks,
     /// Whether a file can be run.
     Mode,
     /// The file that a resource stands in.
@@ -32,6 +36,8 @@ impl Aspect {
             Self::LineComment => "line-comment",
             Self::FootComment => "foot-comment",
             Self::Preface => "preface",
+            Self::Preamble => "preamble",
+            Self::Remarks => "remarks",
             Self::Mode => "mode",
             Self::Place => "place",
             Self::Folder => "folder",

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use lanai_krm::ignore::Dialect;
 use lanai_types::quote::Quoted;
 
 use crate::conflict::ConflictId;
@@ -17,6 +18,8 @@ pub struct Options {
     pub policy: Policy,
     /// What was decided for single conflicts. Two for one conflict must say the same.
     pub resolutions: Vec<Resolution>,
+    /// How a `.krmignore` is read; what it ignores is no resource file.
+    pub ignore_dialect: Dialect,
 }
 
 /// What is merged and what is replaced. The Kptfile of the package is merged by every strategy.

@@ -3,27 +3,35 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use lanai_krm::ignore::{Dialect, EntryKind};
 use lanai_krm::package::{File, Folder, Mode};
 use lanai_krm::{IgnoreRules, Package, ignore, kptfile};
 use lanai_types::SafePath;
+use lanai_yaml::Path;
 
 use crate::conflict::{Side, Subject};
 use crate::error::Error;
 use crate::files::{self, Versions};
-use crate::judge::Judge;
+use crate::judge::{Case, Judge};
 use crate::keys::Schemas;
 use crate::matching::{Added, Match, Sheets};
+use crate::names::{self, Aspect};
+use crate::remarks;
 use crate::resources::{self, FileChanges};
 use crate::sheets::{Changes, Sheet, compose, is_structured};
 use crate::subpackages;
 
 /// Merges resources by fields and other files as they are. A file whose documents cannot be edited so, or cannot stand
 /// together, merges as text.
-pub(crate) fn merge_resources(judge: &mut Judge<'_>, sides: [&Package; 3]) -> Result<Package, Error> {
+pub(crate) fn merge_resources(
+    judge: &mut Judge<'_>,
+    sides: [&Package; 3],
+    dialect: Dialect,
+) -> Result<Package, Error> {
     let recorded = judge.conflicts.len();
     let mut as_text = BTreeSet::new();
     loop {
-        let path = match attempt(judge, sides, &as_text) {
+        let path = match attempt(judge, sides, &as_text, dialect) {
             Err(Error::Composition(path) | Error::Edit { path, .. }) if may_be_text(judge, &path) => path,
             done => return done,
         };
@@ -43,6 +51,7 @@ fn attempt(
     judge: &mut Judge<'_>,
     sides: [&Package; 3],
     as_text: &BTreeSet<SafePath>,
+    dialect: Dialect,
 ) -> Result<Package, Error> {
     let [original, upstream, local] = sides;
     let mut result = local.clone();
@@ -52,8 +61,12 @@ fn attempt(
             Versions { original: original.get(path), upstream: upstream.get(path), local: local.get(path) };
         settled.shape(path).map_or(all, |side| all.where_taken(side))
     };
-    let mut ignored = Ignored::new(sides);
+    let mut ignored = Ignored::new(sides, dialect);
     let mut sheets = Sheets { references: settled.kptfiles(), ..Sheets::default() };
+    if judge.has_pins() {
+        sheets.files =
+            [upstream, local].into_iter().flat_map(Package::iter).map(|(path, _)| path.clone()).collect();
+    }
     let mut plain = Vec::new();
     for path in changed(sides) {
         let fields = is_structured(path) && !as_text.contains(path) && !ignored.ignores(path)?;
@@ -92,7 +105,8 @@ fn attempt(
             finish(path, versions.upstream.cloned());
             continue;
         }
-        let changes = changes.remove(path).unwrap_or_default();
+        let mut changes = changes.remove(path).unwrap_or_default();
+        changes.preamble = preamble(judge, path, &sheets);
         finish(path, written(judge, path, &sheets, &changes, versions)?);
     }
     for path in plain {
@@ -179,6 +193,22 @@ fn schemas([_, upstream, local]: [&Package; 3]) -> Cow<'static, Schemas> {
     schemas
 }
 
+/// What stands before all documents of a file after the merge; `None` where local's does.
+fn preamble(judge: &mut Judge<'_>, path: &SafePath, sheets: &Sheets) -> Option<String> {
+    let sides = sheets.preambles(path);
+    let id = names::aspect(&names::file(path), Aspect::Preamble);
+    let case = |kind, values| Case {
+        id: id.clone(),
+        path: path.clone(),
+        subject: Subject::File,
+        field: Path::root(),
+        kind,
+        values,
+    };
+    let merged = remarks::merge(judge, sides, &id, case);
+    (merged != sides[2].unwrap_or_default()).then_some(merged)
+}
+
 /// The file after the merge.
 fn written(
     judge: &mut Judge<'_>,
@@ -201,14 +231,16 @@ fn written(
 
 /// What the `.krmignore` files say; one side's word is enough.
 struct Ignored<'a> {
+    dialect: Dialect,
     sides: Vec<(&'a Package, BTreeMap<Folder, IgnoreRules>)>,
 }
 
 impl<'a> Ignored<'a> {
-    fn new(sides: [&'a Package; 3]) -> Self {
+    fn new(sides: [&'a Package; 3], dialect: Dialect) -> Self {
         let has_rules =
             |package: &&Package| package.iter().any(|(path, _)| path.file_name() == ignore::FILE_NAME);
-        Self { sides: sides.into_iter().filter(has_rules).map(|side| (side, BTreeMap::new())).collect() }
+        let sides = sides.into_iter().filter(has_rules).map(|side| (side, BTreeMap::new())).collect();
+        Self { dialect, sides }
     }
 
     /// Whether a side ignores the file, which is then no resource file. A Kptfile always is one.
@@ -222,7 +254,8 @@ impl<'a> Ignored<'a> {
                 rules.insert(owner.clone(), package.ignore_rules(&owner)?);
             }
             let inside = owner.relative(path);
-            if inside.is_some_and(|inside| rules[&owner].matches(&inside, ignore::EntryKind::File)) {
+            let ignores = |path: &SafePath| rules[&owner].matches_in(self.dialect, path, EntryKind::File);
+            if inside.as_ref().is_some_and(ignores) {
                 return Ok(true);
             }
         }

@@ -18,7 +18,8 @@ use crate::keys::Schemas;
 use crate::matching::{Match, Place, Sheets};
 use crate::names::{self, Aspect};
 use crate::options::Take;
-use crate::sheets::{Changes, identity};
+use crate::remarks;
+use crate::sheets::{Changes, Leaf, LeafRef, identity};
 
 /// What becomes of the documents of each file.
 pub(crate) type FileChanges = BTreeMap<SafePath, Changes>;
@@ -31,48 +32,72 @@ pub(crate) fn merge(
     found: &Match,
     changes: &mut FileChanges,
 ) -> Result<(), Error> {
-    let [original, upstream, local] = sheets.documents(found);
+    let leaves @ [original, upstream, local] = sheets.leaves(found);
     let Some(scope) = scope(sheets, found, local.or(upstream).or(original)) else { return Ok(()) };
     let room = room(sheets, found);
     if room == Room::None {
         return Ok(());
     }
-    let (document, path) = match (original, upstream, local) {
+    let (leaf, path) = match (original, upstream, local) {
         (_, None, None) | (None, None, Some(_)) => return Ok(()),
         (None, Some(upstream), None) => {
             let added = match sheets.namesake(roots, found) {
-                Some(namesake) => beside(judge, &scope, found, [upstream, namesake])?,
-                None => Some(upstream.clone()),
+                Some(namesake) => beside(judge, &scope, found, [upstream.document, namesake])?,
+                None => Some(upstream.document.clone()),
             };
-            (added, None)
+            (added.map(|document| Leaf { document, remarks: upstream.remarks.to_owned() }), None)
         }
         (_, Some(upstream), Some(local)) => {
-            let document = fields(judge, schemas, &scope, [original, Some(upstream)], local)?;
+            let before = original.map(|leaf| leaf.document);
+            let document = fields(judge, schemas, &scope, [before, Some(upstream.document)], local.document)?;
             let name =
                 |document| found.local.as_ref().map(|place| identity(&place.path, usize::MAX, document));
-            if judge.has_pins() && name(&document) != name(local) {
+            if judge.has_pins() && name(&document) != name(local.document) {
                 return Err(Error::OtherKey(ConflictId::new(scope.id)));
             }
-            (Some(document), if room == Room::Local { None } else { place(judge, &scope, sheets, found)? })
+            let remarks = behind(judge, &scope, leaves);
+            let path = if room == Room::Local { None } else { place(judge, &scope, sheets, found)? };
+            (Some(Leaf { document, remarks }), path)
         }
         (Some(original), None, Some(local)) => {
-            // One that was moved was touched.
-            let untouched = found.is_at_home() && is_untouched(original, local);
             let kind = ConflictKind::RemovedUpstreamChangedLocally;
-            let natural = if untouched { Natural::Gone } else { Natural::Conflict(kind) };
-            (whole(judge, &scope, found, natural, [Some(original), None, Some(local)])?, None)
+            (whole(judge, &scope, found, natural(found, original, local, kind), leaves)?, None)
         }
         (Some(original), Some(upstream), None) => {
-            let untouched = found.is_at_home() && is_untouched(original, upstream);
             let kind = ConflictKind::RemovedLocallyChangedUpstream;
-            let natural = if untouched { Natural::Gone } else { Natural::Conflict(kind) };
-            (whole(judge, &scope, found, natural, [Some(original), Some(upstream), None])?, None)
+            (whole(judge, &scope, found, natural(found, original, upstream, kind), leaves)?, None)
         }
     };
     let home = found.local.as_ref().or(found.upstream.as_ref()).or(found.original.as_ref());
     let Some(path) = path.or_else(|| home.map(|place| place.path.clone())) else { return Ok(()) };
-    put(found.local.as_ref(), local, document, path, changes);
+    put(found.local.as_ref(), local, leaf, path, changes);
     Ok(())
+}
+
+/// What happens to a resource that the other side removed. One that was moved was touched.
+fn natural(found: &Match, original: LeafRef<'_>, other: LeafRef<'_>, kind: ConflictKind) -> Natural {
+    let untouched = found.is_at_home()
+        && is_untouched(original.document, other.document)
+        && remarks::same(original.remarks, other.remarks);
+    if untouched { Natural::Gone } else { Natural::Conflict(kind) }
+}
+
+/// Merges the documents of comments only behind a resource that upstream and local have.
+fn behind(judge: &mut Judge<'_>, scope: &Scope, leaves: [Option<LeafRef<'_>>; 3]) -> String {
+    let id = names::aspect(&scope.id, Aspect::Remarks);
+    let [original, upstream, local] = leaves.map(|leaf| leaf.map(|leaf| leaf.remarks));
+    // What was decided about the resource as a whole is about them, too.
+    let whole = match judge.pinned(&scope.id) {
+        Some(Take::Local | Take::Value(_)) => local,
+        Some(Take::Upstream) => upstream,
+        Some(Take::Original) => original,
+        None => None,
+    };
+    if let Some(remarks) = whole {
+        return remarks.to_owned();
+    }
+    let sides = [original.or(Some("")), upstream, local];
+    remarks::merge(judge, sides, &id, |kind, values| root_case(scope, id.clone(), kind, values))
 }
 
 /// Decides about a resource that upstream added where local gave its name to another one: both would have it. It comes only
@@ -121,38 +146,41 @@ fn room(sheets: &Sheets, found: &Match) -> Room {
 /// Whether local has a resource of that name in the file.
 fn has(sheets: &Sheets, path: &SafePath, found: &Match) -> bool {
     let sheet = sheets.local.get(path);
-    sheet.is_some_and(|sheet| sheet.pages.iter().any(|(name, _)| *name == found.identity))
+    sheet.is_some_and(|sheet| sheet.pages.iter().any(|page| page.identity == found.identity))
 }
 
 /// Notes what becomes of a document: it is edited where it is, or removed here and added there.
 fn put(
     place: Option<&Place>,
-    local: Option<&Document>,
-    document: Option<Document>,
+    local: Option<LeafRef<'_>>,
+    leaf: Option<Leaf>,
     path: SafePath,
     changes: &mut FileChanges,
 ) {
-    match (place, document) {
-        (Some(place), Some(document)) if place.path == path => {
-            let edited =
-                document.is_edited() || local.is_none_or(|local| local.source() != document.source());
-            if edited {
-                changes.entry(path).or_default().edited.insert(place.at, document);
+    match (place, leaf) {
+        (Some(place), Some(Leaf { document, remarks })) if place.path == path => {
+            let edited = document.is_edited()
+                || local.is_none_or(|local| local.document.source() != document.source());
+            let noted = local.is_none_or(|local| local.remarks != remarks);
+            if edited || noted {
+                let changes = changes.entry(path).or_default();
+                changes.edited.extend(edited.then_some((place.at, document)));
+                changes.remarks.extend(noted.then_some((place.at, remarks)));
             }
         }
-        (place, document) => {
+        (place, leaf) => {
             if let Some(place) = place {
                 changes.entry(place.path.clone()).or_default().removed.insert(place.at);
             }
-            if let Some(document) = document {
-                changes.entry(path).or_default().added.push(document);
+            if let Some(leaf) = leaf {
+                changes.entry(path).or_default().added.push(leaf);
             }
         }
     }
 }
 
 /// What the resource is called in conflicts: by where it was before, so that the name stays when it moves.
-fn scope(sheets: &Sheets, found: &Match, document: Option<&Document>) -> Option<Scope> {
+fn scope(sheets: &Sheets, found: &Match, leaf: Option<LeafRef<'_>>) -> Option<Scope> {
     let home = found.original.as_ref().or(found.upstream.as_ref()).or(found.local.as_ref())?;
     let path = found.paths().next()?.clone();
     let id = names::resource(&home.path, &found.identity);
@@ -163,7 +191,7 @@ fn scope(sheets: &Sheets, found: &Match, document: Option<&Document>) -> Option<
         _ => Own::Nothing,
     };
     let page = found.local.as_ref().map_or(0, |place| place.at);
-    Some(Scope { id, path, page, subject: subject(document?), own })
+    Some(Scope { id, path, page, subject: subject(leaf?.document), own })
 }
 
 /// Merges the fields and the comments of the document itself.
@@ -318,10 +346,10 @@ fn place(
         pinned.unwrap_or(if local == original { Take::Upstream } else { Take::Local })
     };
     let chosen = match take {
-        Take::Local => local.clone(),
         Take::Upstream => upstream,
-        Take::Original => original.or_else(|| local.clone()),
-        Take::Value(text) => text.parse().ok().filter(|path| sheets.has(path)),
+        Take::Original if original.is_some() => original.filter(|path| !sheets.is_blocked(path)),
+        Take::Local | Take::Original => local.clone(),
+        Take::Value(text) => text.parse().ok().filter(|path| sheets.has(path) && !sheets.is_blocked(path)),
     };
     if chosen.is_none() || taken(&chosen) {
         return Err(Error::PlaceTaken(ConflictId::new(id)));
@@ -343,15 +371,18 @@ fn whole(
     scope: &Scope,
     found: &Match,
     natural: Natural,
-    [original, upstream, local]: [Option<&Document>; 3],
-) -> Result<Option<Document>, Error> {
+    [original, upstream, local]: [Option<LeafRef<'_>>; 3],
+) -> Result<Option<Leaf>, Error> {
     let home = found.original.as_ref().map(|place| &place.path);
     let moved = found.local.as_ref().map(|place| &place.path).filter(|path| Some(*path) != home);
     let id = moved.map_or_else(|| scope.id.clone(), |path| names::moved(&scope.id, path));
-    let text = |document: Option<&Document>| document.map(document::text_of);
     let take = match natural {
         Natural::Conflict(kind) => {
-            let values = Values { original: text(original), upstream: text(upstream), local: text(local) };
+            let values = Values {
+                original: original.map(shown),
+                upstream: upstream.map(shown),
+                local: local.map(shown),
+            };
             judge.decide(root_case(scope, id.clone(), kind, values), Rule::Local)
         }
         Natural::Gone => match judge.pinned(&id) {
@@ -360,11 +391,20 @@ fn whole(
         },
     };
     Ok(match take {
-        Take::Local => local.cloned(),
-        Take::Upstream => upstream.cloned(),
-        Take::Original => original.cloned(),
-        Take::Value(text) => Some(value(&id, found, text)?),
+        Take::Local => local.map(LeafRef::to_leaf),
+        Take::Upstream => upstream.map(LeafRef::to_leaf),
+        Take::Original => original.map(LeafRef::to_leaf),
+        Take::Value(text) => {
+            let remarks = local.map(|leaf| leaf.remarks.to_owned()).unwrap_or_default();
+            Some(Leaf { document: value(&id, found, text)?, remarks })
+        }
     })
+}
+
+/// A document as a conflict shows it, with what stands behind it.
+fn shown(leaf: LeafRef<'_>) -> String {
+    let text = document::text_of(leaf.document);
+    if remarks::is_silent(leaf.remarks) { text } else { format!("{text}\n{}", leaf.remarks.trim_end()) }
 }
 
 /// The document that a resolution brings; it must be the same resource.

@@ -10,12 +10,25 @@ use lanai_yaml::{Document, Stream};
 use crate::conflict::Side;
 use crate::error::Error;
 use crate::identity::Identity;
+use crate::remarks;
 
 /// The documents of a resource file.
 pub(crate) struct Sheet {
     stream: Stream,
-    /// The documents with content: what each is called, and its place in the stream.
-    pub pages: Vec<(Identity, usize)>,
+    /// The documents without content before all others.
+    pub preamble: String,
+    /// The documents with content.
+    pub pages: Vec<Page>,
+}
+
+/// A document with content.
+pub(crate) struct Page {
+    /// What it is called.
+    pub identity: Identity,
+    /// Its place in the stream.
+    pub at: usize,
+    /// The documents without content behind it.
+    pub remarks: String,
 }
 
 /// What a document is called. The first one of a Kptfile is the Kptfile; what is in a JSON file is called by its file,
@@ -49,14 +62,22 @@ impl Sheet {
         let text = file.text().filter(|_| file.mode() != Mode::Symlink);
         let Some(text) = text.filter(|text| !is_json(path) || is_json_text(text)) else { return Ok(None) };
         let Ok(stream) = Stream::parse_within(text, &limits.yaml) else { return Ok(None) };
-        let documents = stream.documents().iter().enumerate();
-        let pages: Vec<_> = documents
-            .filter(|(_, document)| !document.root().is_null())
-            .enumerate()
-            .map(|(page, (at, document))| (identity(path, page, document), at))
-            .collect();
+        let mut preamble = String::new();
+        let mut pages: Vec<Page> = Vec::new();
+        let mut read = 0;
+        for (at, document) in stream.documents().iter().enumerate() {
+            read += document.source().len();
+            if document.root().is_null() {
+                remarks(&mut pages, &mut preamble).push_str(document.source());
+            } else {
+                let identity = identity(path, pages.len(), document);
+                pages.push(Page { identity, at, remarks: String::new() });
+            }
+        }
+        // What stands behind the last document is no document.
+        remarks(&mut pages, &mut preamble).push_str(text.get(read..).unwrap_or_default());
         let mut seen: HashMap<&Identity, usize> = HashMap::new();
-        for (identity, at) in &pages {
+        for Page { identity, at, .. } in &pages {
             let Some(first) = seen.insert(identity, *at) else { continue };
             if !identity.is_named() {
                 return Ok(None);
@@ -70,7 +91,7 @@ impl Sheet {
                 second_line: line(*at),
             });
         }
-        Ok(Some(Self { stream, pages }))
+        Ok(Some(Self { stream, preamble, pages }))
     }
 
     /// A document by its place in the stream.
@@ -80,7 +101,43 @@ impl Sheet {
 
     /// The documents with content.
     pub fn documents(&self) -> impl Iterator<Item = &Document> {
-        self.pages.iter().map(|(_, at)| self.document(*at))
+        self.pages.iter().map(|page| self.document(page.at))
+    }
+
+    /// The documents without content behind one with content, which is named by its place in the stream.
+    pub fn remarks(&self, at: usize) -> &str {
+        let found = self.pages.binary_search_by_key(&at, |page| page.at);
+        found.map_or("", |found| &self.pages[found].remarks)
+    }
+
+    /// Whether both files have the same in the documents without content.
+    pub fn has_same_remarks(&self, other: &Self) -> bool {
+        let pairs = self.pages.iter().zip(&other.pages);
+        remarks::same(&self.preamble, &other.preamble)
+            && pairs.into_iter().all(|(one, other)| remarks::same(&one.remarks, &other.remarks))
+    }
+}
+
+fn remarks<'a>(pages: &'a mut [Page], preamble: &'a mut String) -> &'a mut String {
+    pages.last_mut().map_or(preamble, |page| &mut page.remarks)
+}
+
+/// A document, and the documents without content behind it.
+pub(crate) struct Leaf {
+    pub document: Document,
+    pub remarks: String,
+}
+
+/// A document of a file, and the documents without content behind it.
+#[derive(Clone, Copy)]
+pub(crate) struct LeafRef<'a> {
+    pub document: &'a Document,
+    pub remarks: &'a str,
+}
+
+impl LeafRef<'_> {
+    pub fn to_leaf(self) -> Leaf {
+        Leaf { document: self.document.clone(), remarks: self.remarks.to_owned() }
     }
 }
 
@@ -89,16 +146,25 @@ impl Sheet {
 pub(crate) struct Changes {
     pub edited: HashMap<usize, Document>,
     pub removed: BTreeSet<usize>,
-    pub added: Vec<Document>,
+    pub added: Vec<Leaf>,
+    /// What stands behind documents of the file, where that is something else now.
+    pub remarks: HashMap<usize, String>,
+    /// What stands before all documents, where that is something else now.
+    pub preamble: Option<String>,
 }
 
 impl Changes {
     pub fn is_empty(&self) -> bool {
-        self.edited.is_empty() && self.removed.is_empty() && self.added.is_empty()
+        let Self { edited, removed, added, remarks, preamble } = self;
+        edited.is_empty()
+            && removed.is_empty()
+            && added.is_empty()
+            && remarks.is_empty()
+            && preamble.is_none()
     }
 }
 
-/// Writes a file with its changes; `None` when no document is left.
+/// Writes a file with its changes; `None` when nothing is left in it.
 ///
 /// # Errors
 /// [`Error::Composition`] when the documents cannot stand together.
@@ -109,34 +175,33 @@ pub(crate) fn compose(
 ) -> Result<Option<String>, Error> {
     let pages = sheet.map_or(&[][..], |sheet| &sheet.pages[..]);
     let expected = pages.len() - changes.removed.len() + changes.added.len();
-    if expected == 0 {
+    let mut text = match (&changes.preamble, sheet) {
+        (Some(preamble), _) => preamble.clone(),
+        (None, Some(sheet)) => sheet.preamble.clone(),
+        (None, None) => String::new(),
+    };
+    if expected == 0 && (is_json(path) || remarks::is_silent(&text)) {
         return Ok(None);
     }
-    let mut text = String::new();
+    let has_preamble = !text.is_empty();
     let documents = sheet.map_or(&[][..], |sheet| sheet.stream.documents());
-    let mut read = 0;
-    for (at, document) in documents.iter().enumerate() {
-        read += document.source().len();
-        if changes.removed.contains(&at) {
-            continue;
-        }
-        match changes.edited.get(&at) {
+    for page in pages.iter().filter(|page| !changes.removed.contains(&page.at)) {
+        let own = &documents[page.at];
+        match changes.edited.get(&page.at) {
             Some(document) if !document.is_edited() => append(&mut text, document),
-            Some(document) => append_own(&mut text, &document.to_string()),
-            None => append_own(&mut text, document.source()),
+            Some(document) => append_own(&mut text, own, &document.to_string()),
+            None => append_own(&mut text, own, own.source()),
         }
+        append_remarks(&mut text, changes.remarks.get(&page.at).unwrap_or(&page.remarks));
     }
-    // What stands behind the last document is no document.
-    if let (Some(sheet), true) = (sheet, changes.removed.is_empty()) {
-        let source = sheet.stream.to_string();
-        text.push_str(source.get(read..).unwrap_or_default());
-    }
-    for document in &changes.added {
-        append(&mut text, document);
+    for leaf in &changes.added {
+        append(&mut text, &leaf.document);
+        append_remarks(&mut text, &leaf.remarks);
     }
     // A document that is first now needs no marker, unless the file began with one.
     let began_with_marker = documents.first().is_some_and(Document::has_start_marker);
-    if (!began_with_marker || changes.removed.contains(&0)) && text.starts_with("---\n") {
+    let is_bare = !began_with_marker || changes.removed.contains(&0);
+    if is_bare && !has_preamble && text.starts_with("---\n") {
         text.drain(.."---\n".len());
     }
     let fails = || Error::Composition(path.clone());
@@ -160,12 +225,34 @@ fn json(text: String) -> Option<String> {
     Some(text)
 }
 
-/// Puts a document of the file itself behind others; what is first needs no marker.
-fn append_own(text: &mut String, document: &str) {
+/// Puts a document of the file itself behind others, as it is written now. What is first needs no marker, nor does what
+/// stands behind the end of another.
+fn append_own(text: &mut String, own: &Document, written: &str) {
+    end_line(text);
+    let stands = text.is_empty() || own.has_start_marker() || written.starts_with("---");
+    if !stands && !text.lines().next_back().is_some_and(|line| line.starts_with("...")) {
+        text.push_str("---\n");
+    }
+    text.push_str(written);
+}
+
+/// Puts documents without content behind others.
+fn append_remarks(text: &mut String, remarks: &str) {
+    if remarks.is_empty() {
+        return;
+    }
+    end_line(text);
+    let stands = remarks.trim_start().starts_with("---") || text.is_empty();
+    if !stands && !text.lines().next_back().is_some_and(|line| line.starts_with("...")) {
+        text.push_str("---\n");
+    }
+    text.push_str(remarks);
+}
+
+fn end_line(text: &mut String) {
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
-    text.push_str(document);
 }
 
 /// Puts a document from elsewhere behind others.
@@ -176,9 +263,7 @@ fn append(text: &mut String, document: &Document) {
         return;
     }
     let written = written.trim_start_matches('\u{feff}');
-    if !text.ends_with('\n') {
-        text.push('\n');
-    }
+    end_line(text);
     if written.starts_with('%') {
         // Directives stand behind the end of a document only.
         text.push_str("...\n");

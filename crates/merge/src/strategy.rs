@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use lanai_krm::Package;
+use lanai_krm::ignore::Dialect;
 use lanai_krm::package::{File, Folder};
 use lanai_types::SafePath;
 
@@ -41,7 +42,9 @@ pub fn three_way(
 ) -> Result<Merged, Error> {
     let mut judge = Judge::new(options)?;
     let package = match options.strategy {
-        Strategy::ResourceMerge => merge_resources(&mut judge, [original, upstream, local])?,
+        Strategy::ResourceMerge => {
+            merge_resources(&mut judge, [original, upstream, local], options.ignore_dialect)?
+        }
         Strategy::FastForward => {
             let modified = modified([original, upstream, local]);
             if !modified.is_empty() {
@@ -152,5 +155,7 @@ fn merged_alone(judge: &mut Judge<'_>, sides: [&Package; 3], path: &SafePath) ->
         alone.push(package);
     }
     let [original, upstream, local] = &alone[..] else { return Ok(None) };
-    Ok(merge_resources(judge, [original, upstream, local])?.get(path).cloned())
+    // Alone, there is no `.krmignore`.
+    let merged = merge_resources(judge, [original, upstream, local], Dialect::default())?;
+    Ok(merged.get(path).cloned())
 }

@@ -75,7 +75,15 @@ enum Origin {
     /// Nowhere: it belongs to the package around it.
     Own,
     /// Somewhere else.
-    Remote { source: [String; 3], fetched: Fetched },
+    Remote { source: Source, fetched: Fetched },
+}
+
+/// Where a package comes from; the version is another matter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Source {
+    kind: String,
+    repository: String,
+    folder: String,
 }
 
 /// Whether the content of a remote package is there.
@@ -257,7 +265,8 @@ fn origin(package: &Package, folder: &Folder) -> Option<Origin> {
     let text =
         |node: Option<NodeRef<'_>>| node.map(|node| node.target().value().into_owned()).unwrap_or_default();
     let git = |key: &str| text(upstream.get("git").and_then(|git| git.get(key)));
-    let source = [text(upstream.get("type")), git("repo"), git("directory")];
+    let source =
+        Source { kind: text(upstream.get("type")), repository: git("repo"), folder: git("directory") };
     let locked = root.get("upstreamLock").is_some_and(|lock| !lock.is_null());
     let content = package.below(folder).count() > 1;
     Some(Origin::Remote { source, fetched: if locked || content { Fetched::Yes } else { Fetched::No } })
@@ -305,6 +314,7 @@ pub(crate) fn file_untouched(original: &Package, other: &Package, path: &SafePat
         (Sheet::read(Side::Original, path, before, limits), Sheet::read(Side::Local, path, after, limits));
     let (Ok(Some(before)), Ok(Some(after))) = sheets else { return false };
     before.pages.len() == after.pages.len()
+        && before.has_same_remarks(&after)
         && before.documents().zip(after.documents()).all(|(before, after)| match path.as_str() {
             kptfile::FILE_NAME => {
                 let content = |document| kptfile_content(document, Kptfiles::Root);

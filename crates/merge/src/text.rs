@@ -168,3 +168,18 @@ fn once<'a>(lines: &[&'a str]) -> HashMap<&'a str, usize> {
     }
     places.into_iter().filter_map(|(line, at)| Some((line, at?))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_without_a_line_that_stands_out_are_compared_up_to_a_size() {
+        const SIDE: usize = 2_000;
+        assert_eq!(SIDE * SIDE, MAX_CELLS);
+        let old = ["a\n", "b\n"].repeat(SIDE / 2);
+        let new = |lines: usize| ["c\n", "a\n"].repeat(lines / 2);
+        assert!(changes(&old, &new(SIDE)).len() > 1);
+        assert_eq!(changes(&old, &new(SIDE + 2)).len(), 1);
+    }
+}

@@ -1,11 +1,20 @@
 //! A program that runs, and its end.
 
 use std::io::{self, PipeReader};
+use std::os::fd::OwnedFd;
 use std::process::{ChildStderr, ChildStdin, ChildStdout, ExitStatus};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, PidfdFlags, Signal, Uid, WaitId, WaitIdOptions};
+
+use crate::run::wait_for;
+
+/// How long the kernel is given to end what was killed. It takes milliseconds; a process that hangs in a broken device may take
+/// for ever.
+const AFTER_KILL: Duration = Duration::from_secs(5);
 
 /// A program that runs. Dropping it kills its process group and waits for its end.
 pub(crate) struct Child {
@@ -14,6 +23,8 @@ pub(crate) struct Child {
     waiter: Option<JoinHandle<()>>,
     /// Closed by the other side when the program has ended.
     pub(crate) ended: PipeReader,
+    /// The first process of the program's namespace, if it has one.
+    first: Option<OwnedFd>,
 }
 
 /// Ends a program from another thread. Does nothing once the program has ended.
@@ -57,7 +68,7 @@ impl Child {
         match watched {
             Ok((ended, waiter)) => {
                 let killer = Killer { leader: Arc::new(Mutex::new(Some(pid))) };
-                Ok(Self { inner, killer, waiter: Some(waiter), ended })
+                Ok(Self { inner, killer, waiter: Some(waiter), ended, first: None })
             }
             Err(cause) => {
                 let _ = inner.kill();
@@ -83,13 +94,36 @@ impl Child {
         Ok((stdin, stdout, stderr))
     }
 
-    /// Waits for the end. What the program left running in its group stays.
+    /// Makes the pipes those of a user, who can then open them by name, as shells do with `/dev/stderr`.
+    pub(crate) fn give_pipes(&self, user: u32) -> io::Result<()> {
+        let user = Some(Uid::from_raw(user));
+        if let (Some(stdin), Some(stdout), Some(stderr)) =
+            (&self.inner.stdin, &self.inner.stdout, &self.inner.stderr)
+        {
+            rustix::fs::fchown(stdin, user, None)?;
+            rustix::fs::fchown(stdout, user, None)?;
+            rustix::fs::fchown(stderr, user, None)?;
+        }
+        Ok(())
+    }
+
+    /// From now on the end of this process is waited for as well. When it is gone already, there is nothing to wait for.
+    pub(crate) fn holds(&mut self, first: Pid) {
+        self.first = rustix::process::pidfd_open(first, PidfdFlags::empty()).ok();
+    }
+
+    /// Waits for the end. What the program left running in its group stays, but not what is in its namespace.
     pub(crate) fn wait(&mut self) -> io::Result<ExitStatus> {
         if let Some(waiter) = self.waiter.take() {
             let _ = waiter.join();
         }
         self.killer.forget();
-        self.inner.wait()
+        let status = self.inner.wait()?;
+        // A launcher that was killed may be dead before what is inside; the kernel is ending that by now.
+        if let Some(first) = &self.first {
+            wait_for(&mut [PollFd::new(first, PollFlags::IN)], AFTER_KILL)?;
+        }
+        Ok(status)
     }
 }
 

@@ -3,12 +3,13 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
 use lanai_types::ByteSize;
 
+use crate::cage::plan::VARIABLE;
 use crate::child::Child;
 use crate::connection::Connection;
 use crate::run::{self, Finished};
@@ -131,21 +132,43 @@ impl Command {
         Connection::new(self.start()?, self.name(), *limits)
     }
 
-    #[allow(clippy::disallowed_methods, reason = "this is the place where processes are started")]
-    fn start(&self) -> Result<Child, Error> {
-        let mut command = match &self.program {
-            Program::Named(name) => std::process::Command::new(name),
-            Program::ShellLine(line) => {
-                let mut script = line.clone();
-                if !self.arguments.is_empty() {
-                    script.push(" \"$@\"");
-                }
-                let mut shell = std::process::Command::new("sh");
-                shell.arg("-c").arg(script).arg(line);
-                shell
-            }
+    /// The program that is really started, and its arguments.
+    fn invocation(&self) -> (OsString, Vec<OsString>) {
+        let line = match &self.program {
+            Program::Named(name) => return (name.clone(), self.arguments.clone()),
+            Program::ShellLine(line) => line,
         };
-        command.args(&self.arguments).env_clear();
+        let mut script = line.clone();
+        if !self.arguments.is_empty() {
+            script.push(" \"$@\"");
+        }
+        let mut arguments = vec!["-c".into(), script, line.clone()];
+        arguments.extend(self.arguments.iter().cloned());
+        ("sh".into(), arguments)
+    }
+
+    /// The same, started by a launcher. The arguments are those of a launcher: a word, a plan, the program, its arguments.
+    pub(crate) fn in_launcher(&self, launcher: &Path, word: &str, plan: &str) -> Self {
+        let (program, own) = self.invocation();
+        let mut arguments = vec![OsString::from(word), plan.into(), program];
+        arguments.extend(own);
+        Self {
+            program: Program::Named(launcher.into()),
+            arguments,
+            environment: self
+                .environment
+                .iter()
+                .map(|(name, value)| (disguised(name), value.clone()))
+                .collect(),
+            folder: Some("/".into()),
+        }
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "this is the place where processes are started")]
+    pub(crate) fn start(&self) -> Result<Child, Error> {
+        let (program, arguments) = self.invocation();
+        let mut command = std::process::Command::new(program);
+        command.args(arguments).env_clear();
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
@@ -167,4 +190,11 @@ impl Command {
         }
         Error::Start { program, cause }
     }
+}
+
+/// The name of a variable on its way through a launcher.
+fn disguised(name: &OsStr) -> OsString {
+    let mut disguised = OsString::from(VARIABLE);
+    disguised.push(name);
+    disguised
 }

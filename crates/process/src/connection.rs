@@ -62,7 +62,7 @@ impl Connection {
     pub fn messages(&self) -> String {
         let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = messages.read(self.limits.max_messages);
-        String::from_utf8_lossy(&messages.bytes).into_owned()
+        messages.text()
     }
 
     /// Closes what ends were not taken and waits for the program to end by itself.
@@ -75,7 +75,8 @@ impl Connection {
         let lost = |cause: io::Error| Error::Lost { program: self.program.clone(), cause };
         loop {
             let Some(left) = self.limits.max_time.checked_sub(start.elapsed()) else {
-                return Err(Error::TooLong { program: self.program, limit: self.limits.max_time });
+                let messages = self.messages();
+                return Err(Error::TooLong { program: self.program, limit: self.limits.max_time, messages });
             };
             let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
             let mut fds = vec![PollFd::new(&self.child.ended, PollFlags::IN)];

@@ -24,6 +24,14 @@ pub enum Error {
         /// Why.
         cause: io::Error,
     },
+    /// It was not started, because what was promised about it cannot be held here.
+    #[error("cannot cage {}: {why}", Quoted(.program))]
+    Cage {
+        /// The program, as it was named.
+        program: String,
+        /// Why.
+        why: String,
+    },
     /// `Limits::max_time`.
     #[error("{} was stopped: it ran for more than the {} seconds that are allowed", Quoted(.program), .limit.as_secs_f64())]
     TooLong {
@@ -31,6 +39,8 @@ pub enum Error {
         program: String,
         /// What is allowed.
         limit: Duration,
+        /// What it had written to its standard error output.
+        messages: String,
     },
     /// `Limits::max_output`.
     #[error("{} was stopped: it wrote more than the {limit} that are allowed", Quoted(.program))]
@@ -39,6 +49,8 @@ pub enum Error {
         program: String,
         /// What is allowed.
         limit: ByteSize,
+        /// What it had written to its standard error output.
+        messages: String,
     },
     /// The system lost it.
     #[error("cannot talk to {}: {cause}", Quoted(.program))]

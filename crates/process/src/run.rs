@@ -1,5 +1,6 @@
 //! Running a program to its end.
 
+use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
@@ -8,7 +9,10 @@ use std::time::{Duration, Instant};
 
 use lanai_types::ByteSize;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::Pid;
 
+use crate::cage::Held;
+use crate::cage::plan::{MAX_REPORT, REPORT_MARK, Report};
 use crate::child::Child;
 use crate::{Error, Limits};
 
@@ -32,6 +36,15 @@ pub enum Status {
     Killed(i32),
 }
 
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited(code) => write!(f, "exit code {code}"),
+            Self::Killed(signal) => write!(f, "signal {signal}"),
+        }
+    }
+}
+
 impl Status {
     /// Whether all went well.
     pub fn is_success(self) -> bool {
@@ -43,19 +56,89 @@ impl Status {
     }
 }
 
+/// What became of a program that was to be caged.
+pub(crate) enum Outcome {
+    Ended(Finished, Held),
+    /// It was not started, because there is no cage of this kind.
+    NotCaged(String),
+    /// It was not started, because what was asked for cannot be in any cage.
+    Impossible(String),
+}
+
 /// Feeds a program and collects what it says until it ends.
 ///
 /// The end of the program counts, not the end of its pipes: what it leaves in the background may hold them for ever.
 pub(crate) fn to_the_end(
-    mut child: Child,
+    child: Child,
     program: &str,
     input: &[u8],
     limits: &Limits,
 ) -> Result<Finished, Error> {
-    let lost = |cause: io::Error| Error::Lost { program: program.to_owned(), cause };
-    let too_long = || Error::TooLong { program: program.to_owned(), limit: limits.max_time };
-    let too_much = || Error::TooMuch { program: program.to_owned(), limit: limits.max_output };
+    talk(child, program, input, limits, &mut Header::Absent)
+}
 
+/// The same for a launcher, whose first line is a report.
+pub(crate) fn caged_to_the_end(
+    child: Child,
+    program: &str,
+    input: &[u8],
+    limits: &Limits,
+) -> Result<Outcome, Error> {
+    let mut header = Header::Awaited;
+    let finished = talk(child, program, input, limits, &mut header)?;
+    match header {
+        Header::Read(Report::Starts { held, .. }) => Ok(Outcome::Ended(finished, held)),
+        Header::Read(Report::Failed(cause)) => Ok(Outcome::NotCaged(cause)),
+        Header::Read(Report::Impossible(cause)) => Ok(Outcome::Impossible(cause)),
+        Header::Absent | Header::Awaited => {
+            let said = finished.messages.trim();
+            Ok(Outcome::NotCaged(format!("the launcher ended without a word ({}): {said}", finished.status)))
+        }
+    }
+}
+
+/// The report of a launcher.
+enum Header {
+    Absent,
+    Awaited,
+    Read(Report),
+}
+
+impl Header {
+    /// How much output may come, this one included.
+    fn room(&self, max_output: ByteSize) -> ByteSize {
+        match self {
+            Self::Awaited => ByteSize::bytes(max_output.get().saturating_add(MAX_REPORT)),
+            Self::Absent | Self::Read(_) => max_output,
+        }
+    }
+
+    /// Takes the report from the output once it is there.
+    fn take_from(&mut self, output: &mut Vec<u8>) -> Option<Pid> {
+        let end = match self {
+            Self::Awaited => output.iter().position(|byte| *byte == b'\n')?,
+            Self::Absent | Self::Read(_) => return None,
+        };
+        let report = output.get(..end)?.strip_prefix(REPORT_MARK.as_bytes())?;
+        let report: Report = serde_json::from_slice(report).ok()?;
+        output.drain(..=end);
+        let first = match &report {
+            Report::Starts { first, .. } => first.and_then(Pid::from_raw),
+            Report::Failed(_) | Report::Impossible(_) => None,
+        };
+        *self = Self::Read(report);
+        first
+    }
+}
+
+fn talk(
+    mut child: Child,
+    program: &str,
+    input: &[u8],
+    limits: &Limits,
+    header: &mut Header,
+) -> Result<Finished, Error> {
+    let lost = |cause: io::Error| Error::Lost { program: program.to_owned(), cause };
     let start = Instant::now();
     let (stdin, stdout, stderr) = child.pipes().map_err(lost)?;
     let mut stdin = Some(stdin);
@@ -67,7 +150,16 @@ pub(crate) fn to_the_end(
         {
             stdin = None;
         }
-        let Some(left) = limits.max_time.checked_sub(start.elapsed()) else { return Err(too_long()) };
+        let Some(left) = limits.max_time.checked_sub(start.elapsed()) else {
+            // The report may have come in this moment; then there is somebody whose end has to be waited for.
+            child.killer().kill();
+            output.read(header.room(limits.max_output)).map_err(lost)?;
+            if let Some(first) = header.take_from(&mut output.bytes) {
+                child.holds(first);
+            }
+            let (program, messages) = (program.to_owned(), messages.text());
+            return Err(Error::TooLong { program, limit: limits.max_time, messages });
+        };
         let mut fds = vec![PollFd::new(&child.ended, PollFlags::IN)];
         fds.extend(output.poll());
         fds.extend(messages.poll());
@@ -75,18 +167,21 @@ pub(crate) fn to_the_end(
         wait_for(&mut fds, left).map_err(lost)?;
         let has_ended = !fds[0].revents().is_empty();
 
-        output.read(limits.max_output).map_err(lost)?;
+        output.read(header.room(limits.max_output)).map_err(lost)?;
         messages.read(limits.max_messages).map_err(lost)?;
-        if output.overflowed {
-            return Err(too_much());
+        if let Some(first) = header.take_from(&mut output.bytes) {
+            child.holds(first);
+        }
+        if output.overflowed || !header.room(limits.max_output).admits(output.bytes.len()) {
+            let (program, messages) = (program.to_owned(), messages.text());
+            return Err(Error::TooMuch { program, limit: limits.max_output, messages });
         }
         if has_ended {
             break;
         }
     }
     let status = Status::of(child.wait().map_err(lost)?);
-    let messages = String::from_utf8_lossy(&messages.bytes).into_owned();
-    Ok(Finished { status, output: output.bytes, messages })
+    Ok(Finished { status, output: output.bytes, messages: messages.text() })
 }
 
 /// What came through a pipe so far.
@@ -105,6 +200,11 @@ impl<R> From<R> for Collected<R> {
 impl<R: Read + AsFd> Collected<R> {
     pub(crate) fn poll(&self) -> Option<PollFd<'_>> {
         self.pipe.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::IN))
+    }
+
+    /// What came, as text.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
     }
 
     /// Takes what is there, and keeps no more than the limit.

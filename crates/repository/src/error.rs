@@ -13,7 +13,7 @@ use crate::{RemoteUrl, Revision};
 #[non_exhaustive]
 pub enum Error {
     /// The repository has no such branch, tag or commit.
-    #[error("repository \"{remote}\" has no branch or tag {}{}", Quoted(&.revision.to_string()), near_names(.near))]
+    #[error("repository \"{remote}\" has no branch or tag {}{}", Quoted(&.revision.to_string()), near_names(.revision, .near))]
     UnknownRevision {
         /// Where it was looked for.
         remote: RemoteUrl,
@@ -62,6 +62,16 @@ pub enum Error {
         /// Who asks.
         remote: RemoteUrl,
         /// What was tried.
+        cause: String,
+    },
+    /// ssh does not know the server's key, or knows another one.
+    #[error(
+        "the ssh key of \"{remote}\" cannot be trusted: {cause}\nhint: connect to it once with ssh to look at its key and accept it, or add it to known_hosts"
+    )]
+    HostKey {
+        /// The server.
+        remote: RemoteUrl,
+        /// What ssh said.
         cause: String,
     },
     /// Something is there, but it is no Git repository.
@@ -159,7 +169,12 @@ pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     texts.join(": ")
 }
 
-fn near_names(near: &[String]) -> String {
+fn near_names(revision: &Revision, near: &[String]) -> String {
+    let name = revision.to_string();
+    let is_short_id = (4..40).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if near.is_empty() && is_short_id {
+        return "\nhint: a commit is found by all of its 40 digits only".to_owned();
+    }
     if near.is_empty() {
         return String::new();
     }

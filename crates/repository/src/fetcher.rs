@@ -94,7 +94,7 @@ impl Fetcher<'_> {
             match self.receive(session, guard, &missing, History::None) {
                 Ok(updates) => return guard.record(&missing, &updates),
                 Err(session::Failure::Other(error)) => return Err(error),
-                Err(session::Failure::Unknown) => return Err(self.first_unknown(&missing)),
+                Err(session::Failure::Unknown(id)) => return Err(self.one_unknown(id, &missing)),
                 Err(session::Failure::Refused(error)) => Some(error),
             }
         } else {
@@ -111,13 +111,13 @@ impl Fetcher<'_> {
             (tips, History::All)
         };
         if wanted.is_empty() {
-            return Err(self.first_unknown(&missing));
+            return Err(self.one_unknown(None, &missing));
         }
         // Over HTTP a listing and a transfer are one conversation; over ssh with the old protocol as well.
         let updates = match self.receive(session, guard, &wanted, history) {
             Ok(updates) => updates,
             Err(session::Failure::Refused(error) | session::Failure::Other(error)) => return Err(error),
-            Err(session::Failure::Unknown) => return Err(self.first_unknown(&missing)),
+            Err(session::Failure::Unknown(id)) => return Err(self.one_unknown(id, &missing)),
         };
         let objects = Self::objects(guard)?;
         match missing.iter().find(|id| !objects.exists(id)) {
@@ -155,10 +155,11 @@ impl Fetcher<'_> {
         Error::UnknownCommit { remote: self.remote.clone(), commit }
     }
 
-    /// A server refuses all wants when it does not know one; which one it is, it may say in words only.
-    fn first_unknown(&self, missing: &[ObjectId]) -> Error {
-        let first = missing.first().copied();
-        self.unknown(CommitId::new(our_id(first.unwrap_or(ObjectId::null(gix_hash::Kind::Sha1)))))
+    /// A server refuses all wants when it does not know one. Where it does not say which, the first is as good as any.
+    fn one_unknown(&self, said: Option<ObjectId>, missing: &[ObjectId]) -> Error {
+        let said = said.filter(|id| missing.contains(id));
+        let id = said.or_else(|| missing.first().copied());
+        self.unknown(CommitId::new(our_id(id.unwrap_or(ObjectId::null(gix_hash::Kind::Sha1)))))
     }
 }
 

@@ -59,8 +59,8 @@ pub(crate) type ShallowUpdates = Vec<ShallowUpdate>;
 pub(crate) enum Failure {
     /// The server does not give these commits to those who ask for them by id; other ways may work.
     Refused(Error),
-    /// It has no such commit, and says so reliably.
-    Unknown,
+    /// It does not have one of the commits, and says so reliably; mostly which one, too.
+    Unknown(Option<ObjectId>),
     Other(Error),
 }
 
@@ -161,7 +161,7 @@ impl Session {
                 let is_refused = is_refused.iter().any(|text| lower.contains(text));
                 match link.explain(cause) {
                     Error::Protocol { .. } if lower.contains("not our ref") && is_certain => {
-                        Err(Failure::Unknown)
+                        Err(Failure::Unknown(id_in(&lower)))
                     }
                     Error::Protocol { cause, .. } if is_refused => {
                         Err(Failure::Refused(Error::Protocol { remote, cause }))
@@ -171,6 +171,12 @@ impl Session {
             }
         }
     }
+}
+
+/// The first object id in a text.
+fn id_in(text: &str) -> Option<ObjectId> {
+    let words = text.split(|c: char| !c.is_ascii_hexdigit());
+    words.filter(|word| word.len() == 40).find_map(|word| ObjectId::from_hex(word.as_bytes()).ok())
 }
 
 fn receive(

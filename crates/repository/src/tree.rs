@@ -139,9 +139,9 @@ impl Reader<'_> {
         let size = usize::try_from(self.header(id)?.size).unwrap_or(usize::MAX);
         let limits = reading.package.limits();
         let refuse = |cause| Err(self.refused(reading.want, cause));
-        if !limits.max_document.admits(size) {
-            let (path, limit) = (path.clone(), limits.max_document);
-            return refuse(package::Error::FileTooLarge { path, size, limit });
+        let limit = reading.package.max_bytes(path);
+        if !limit.admits(size) {
+            return refuse(package::Error::FileTooLarge { path: path.clone(), size, limit });
         }
         if !limits.max_stream.admits(reading.package.bytes().saturating_add(size)) {
             return refuse(package::Error::TooLarge { limit: limits.max_stream });

@@ -8,8 +8,10 @@ use crate::ByteSize;
 /// configure nothing; who enforces a limit takes it as an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// One file of a package.
+    /// One file of a package that holds resources.
     pub max_document: ByteSize,
+    /// One other file of a package: it is carried along, and not looked into.
+    pub max_opaque: ByteSize,
     /// All files of a package together, and every stream of resources between us and a function.
     pub max_stream: ByteSize,
     /// The body of a request to the API. Porch's default, and what its clients expect.
@@ -26,6 +28,7 @@ impl Limits {
     /// The limits of somebody who configures nothing.
     pub const DEFAULT: Self = Self {
         max_document: ByteSize::mib(10),
+        max_opaque: ByteSize::gib(1),
         max_stream: ByteSize::mib(256),
         max_request_body: ByteSize::mib(6),
         max_files: 100_000,

@@ -13,7 +13,7 @@ use crate::node::NodeRef;
 use crate::scalar;
 use crate::syntax;
 use crate::syntax::token::Span;
-use crate::tree::{Comment, Comments, Kind, NodeId, Properties, Style, Tree};
+use crate::tree::{Comment, Comments, Fact, Kind, NodeId, Properties, Style, Tree};
 
 /// What a node is set to: a scalar, or a copy of a node of any document.
 ///
@@ -158,14 +158,15 @@ impl Content {
                 let id = tree.add(Kind::Scalar, *style);
                 let text = tree.add_text(text);
                 let node = tree.node_mut(id);
-                (node.text, node.string) = (text, *string);
+                node.text = text;
+                node.facts.put(Fact::String, *string);
                 Ok(id)
             }
             Inner::Copy { document, id, spelling } => {
                 let node = NodeRef::new(document, *id);
                 let copied = copy(node, None, tree)?;
                 if *spelling == Spelling::Safe && self.scalar().is_some_and(|scalar| scalar.string) {
-                    tree.node_mut(copied).string = true;
+                    tree.node_mut(copied).facts.put(Fact::String, true);
                 }
                 Ok(copied)
             }
@@ -280,7 +281,7 @@ fn copy_one(from: NodeRef<'_>, within: Option<Span>, tree: &mut Tree) -> NodeId 
         tree.node_mut(id).text = text;
         // Plain text stays as it is spelled, `yes` too.
         let quoted = node.style() != Style::Plain && node.tag().is_none();
-        tree.node_mut(id).string = quoted || node.is_made_string();
+        tree.node_mut(id).facts.put(Fact::String, quoted || node.is_made_string());
     }
     if let Some(tag) = node.portable_tag() {
         tree.set_properties(id, Properties { anchor: None, tag: Some(tag.into()), span: Span::default() });

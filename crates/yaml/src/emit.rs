@@ -5,8 +5,8 @@ mod flow;
 mod guard;
 mod order;
 mod replace;
+mod splice;
 
-use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +15,8 @@ use crate::extent::{Extent, Extents};
 use crate::layout::{Habits, Layout, Pieces};
 use crate::syntax;
 use crate::syntax::token::Span;
-use crate::tree::{Comment, Kind, NodeId, State, Style, Tree};
+use crate::tree::{Comment, Fact, Kind, NodeId, State, Style, Tree};
+use splice::Splice;
 
 /// The text of a comment; `None` where there is none, or where it was removed.
 pub(crate) fn comment_text(source: &str, comment: Option<&Comment>) -> Option<String> {
@@ -44,6 +45,7 @@ pub(crate) fn lossless(document: &Document) -> String {
         tree,
         extents,
         cuts,
+        gone: gone_comments(tree),
         habits: OnceCell::new(),
         crlf: uses_crlf(&document.source),
         finished_last: Cell::new(false),
@@ -56,6 +58,13 @@ pub(crate) fn lossless(document: &Document) -> String {
     let mut text = emitter.apply(tree.span, splices);
     emitter.strip_last_break(&mut text);
     text
+}
+
+/// The comments of the source that were replaced or removed, in its order.
+fn gone_comments(tree: &Tree) -> Vec<Span> {
+    let mut gone = tree.gone.clone();
+    gone.sort_unstable_by_key(|comment| comment.start);
+    gone
 }
 
 /// Whether the first line ends with `\r\n`.
@@ -72,63 +81,6 @@ fn join_root(pieces: &Pieces) -> String {
             format!("--- {}\n{}", pieces.inline, pieces.rest)
         }
         (false, _) => format!("{}\n{}", pieces.inline, pieces.rest),
-    }
-}
-
-/// A range of the source, and what stands there instead.
-#[derive(Debug)]
-struct Splice {
-    span: Span,
-    text: String,
-    rank: Rank,
-    breaks: Breaks,
-}
-
-/// The line breaks in the text of a splice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Breaks {
-    /// They are `\n`, to be written as the document has them.
-    New,
-    /// They are as they should be; some of them stood in the source.
-    Kept,
-}
-
-/// Which of several insertions at one place comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
-    /// Whole lines above all that the document holds.
-    Top,
-    /// Text that goes on with the line.
-    Inline,
-    /// A comment at the end of the line.
-    LineComment,
-    /// Whole lines; they begin a new one.
-    Lines,
-    /// Whole lines that belong to what stands behind them.
-    Head,
-    /// The same behind a dash: they go on with its line.
-    HeadBehindDash,
-}
-
-impl Splice {
-    fn replace(span: Span, text: impl Into<String>) -> Self {
-        Self { span, text: text.into(), rank: Rank::Inline, breaks: Breaks::New }
-    }
-
-    fn insert(at: u32, text: impl Into<String>) -> Self {
-        Self::replace(Span { start: at, end: at }, text)
-    }
-
-    fn lines(at: u32, text: impl Into<String>) -> Self {
-        Self::insert(at, text).ranked(Rank::Lines)
-    }
-
-    fn ranked(self, rank: Rank) -> Self {
-        Self { rank, ..self }
-    }
-
-    fn with_kept_breaks(self) -> Self {
-        Self { breaks: Breaks::Kept, ..self }
     }
 }
 
@@ -166,6 +118,8 @@ struct Emitter<'a> {
     tree: &'a Tree,
     extents: Extents<'a>,
     cuts: HashMap<NodeId, Vec<Entry>>,
+    /// Comments that were replaced or removed, in the order of the source.
+    gone: Vec<Span>,
     habits: OnceCell<Habits>,
     /// Lines end with `\r\n`.
     crlf: bool,
@@ -178,54 +132,6 @@ struct Emitter<'a> {
 }
 
 impl Emitter<'_> {
-    // ---- splices
-
-    /// The source of a span with splices in it.
-    fn apply(&self, span: Span, mut splices: Vec<Splice>) -> String {
-        // Stable: what was found first at a place stays first; insertions come before replacements there, and what
-        // belongs to the following text comes last of them.
-        splices.sort_by_key(|splice| (splice.span.start, !splice.span.is_empty(), splice.rank));
-        let mut out = String::with_capacity(span.range().len() + 64);
-        let mut at = span.start;
-        for splice in splices {
-            if splice.span.start < at && !matches!(splice.rank, Rank::Lines | Rank::Top) {
-                // It is about something that was replaced as a whole. New lines come behind that.
-                continue;
-            }
-            if splice.span.start > at {
-                out.push_str(Span { start: at, end: splice.span.start }.of(&self.document.source));
-            }
-            let begins_line =
-                matches!(splice.rank, Rank::Top | Rank::Lines | Rank::Head) && !splice.text.is_empty();
-            if begins_line && !out.is_empty() && !out.ends_with(['\n', '\r']) {
-                out.push_str(self.line_break());
-            }
-            match splice.breaks {
-                Breaks::New => out.push_str(&self.broken(&splice.text)),
-                Breaks::Kept => out.push_str(&splice.text),
-            }
-            at = at.max(splice.span.end);
-        }
-        if at < span.end {
-            out.push_str(Span { start: at, end: span.end }.of(&self.document.source));
-        }
-        out
-    }
-
-    /// How lines end that are added.
-    fn line_break(&self) -> &'static str {
-        if self.crlf { "\r\n" } else { "\n" }
-    }
-
-    /// New text with the line breaks of the document.
-    fn broken<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if self.crlf && text.contains('\n') {
-            text.replace("\r\n", "\n").replace('\n', "\r\n").into()
-        } else {
-            text.into()
-        }
-    }
-
     // ---- the walk
 
     /// The splices for a node and all below it. The walk goes only where something was edited.
@@ -268,7 +174,7 @@ impl Emitter<'_> {
     fn is_composed(&self, id: NodeId) -> bool {
         let node = self.tree.node(id);
         node.state == State::Below
-            && node.reshaped
+            && node.is(Fact::Reshaped)
             && (node.style == Style::Flow || !self.in_source_order(id))
     }
 
@@ -337,9 +243,9 @@ impl Emitter<'_> {
         else {
             return;
         };
-        let first_inline = self.extent(*first).inline;
+        let front = self.extent(*first);
         if !removed.is_empty() {
-            self.cut_runs(id, first_inline, splices);
+            self.cut_runs(id, front, splices);
         }
         let next = first_kept.map(|entry| self.extent(entry));
         let mut after: Option<Entry> = None;
@@ -351,13 +257,13 @@ impl Emitter<'_> {
             }
             let at = match (after, next) {
                 (Some(before), _) => self.extent(before).end,
-                (None, Some(next)) if first_inline => next.lead,
+                (None, Some(next)) if front.inline => next.lead,
                 (None, Some(next)) => next.start,
                 (None, None) => continue,
             };
             let layout = self.safe_layout(id, at);
             let lines = self.entry_lines(id, *entry, &layout);
-            if after.is_none() && first_inline {
+            if after.is_none() && front.inline {
                 let column = self.tree.node(id).column as usize;
                 splices.push(Splice::insert(
                     at,
@@ -380,8 +286,8 @@ impl Emitter<'_> {
         originals
     }
 
-    /// One cut for each run of removed entries.
-    fn cut_runs(&self, id: NodeId, first_inline: bool, splices: &mut Vec<Splice>) {
+    /// One cut for each run of removed entries; `front` is the extent of the first entry of the source.
+    fn cut_runs(&self, id: NodeId, front: Extent, splices: &mut Vec<Splice>) {
         let originals = self.originals(id);
         let column = self.tree.node(id).column as usize;
         let mut at = 0;
@@ -395,7 +301,7 @@ impl Emitter<'_> {
             let last = self.extent(originals[at + run - 1].entry);
             let next = originals.get(at + run).map(|original| self.extent(original.entry));
             let span = match next {
-                Some(next) if at == 0 && first_inline => self.front_cut(first.lead, last.end, next.lead),
+                Some(next) if at == 0 && front.inline => self.front_cut(first.lead, last.end, next.lead),
                 _ => self.extents.removed_lines(first.start, last.end),
             };
             let before = at.checked_sub(1).map(|before| originals[before].entry);

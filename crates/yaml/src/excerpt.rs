@@ -53,7 +53,7 @@ fn end(tree: &Tree, id: NodeId, source: &str) -> usize {
     let mut at = Some(id);
     while let Some(parent) = at {
         let last = tree.node(parent).last.get().filter(|_| tree.node(parent).kind != Kind::Alias);
-        let key = last.and_then(|last| tree.children(parent).take_while(|child| *child != last).last());
+        let key = last.and_then(|last| tree.node(last).previous.get());
         let inside = [last, key.filter(|_| tree.node(parent).kind == Kind::Mapping)];
         for child in inside.into_iter().flatten() {
             let comments = tree.comments(child);

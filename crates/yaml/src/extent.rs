@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use crate::syntax::token::Span;
-use crate::tree::{Cut, Kind, NOWHERE, NodeId, Properties, State, Style, Tree};
+use crate::tree::{Cut, Fact, Kind, NOWHERE, NodeId, Properties, State, Style, Tree};
 
 /// Measures nodes that stand in the source.
 pub(crate) struct Extents<'a> {
@@ -120,7 +120,7 @@ impl<'a> Extents<'a> {
         let start = node.span.start;
         let cuts = self.cuts_of(id).iter().map(|cut| cut.first);
         // Those that changed places stand where they stood.
-        let many = if node.reshaped { usize::MAX } else { 1 };
+        let many = if node.is(Fact::Reshaped) { usize::MAX } else { 1 };
         let children = self.tree.children(id).take(many).filter(|child| self.in_source(*child));
         let first = children.chain(cuts);
         let first =
@@ -161,7 +161,7 @@ impl<'a> Extents<'a> {
 
     /// The entries that were removed from a collection.
     fn cuts_of(&self, id: NodeId) -> &[Cut] {
-        if self.tree.cuts.is_empty() || !self.tree.node(id).reshaped {
+        if self.tree.cuts.is_empty() || !self.tree.node(id).is(Fact::Reshaped) {
             return &[];
         }
         let by_parent = self.cuts.get_or_init(|| {
@@ -196,7 +196,7 @@ impl<'a> Extents<'a> {
             let children: Vec<NodeId> = self.tree.children(at).filter(|id| self.in_source(*id)).collect();
             let width = if self.tree.node(at).kind == Kind::Mapping { 2 } else { 1 };
             // Those that changed places stand where they stood.
-            let many = if self.tree.node(at).reshaped { children.len() } else { width };
+            let many = if self.tree.node(at).is(Fact::Reshaped) { children.len() } else { width };
             let tail = &children[children.len().saturating_sub(many)..];
             for child in tail {
                 end = end.max(self.own_end(*child));

@@ -5,7 +5,7 @@ use crate::edit::CommentPlace;
 use crate::emit;
 use crate::node::NodeRef;
 use crate::scalar::{self, Place, present};
-use crate::tree::{Kind, NodeId, State, Style, Tree};
+use crate::tree::{Fact, Kind, NodeId, State, Style, Tree};
 
 /// The habits of the neighbourhood that new content follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +115,15 @@ pub(crate) enum BlockScalars {
 impl<'a> Layout<'a> {
     pub fn new(document: &'a Document, habits: Habits) -> Self {
         Self { document, habits, block_scalars: BlockScalars::Allowed }
+    }
+
+    /// Takes up the habit of a collection of a kind that was that much deeper than its key.
+    pub fn follow(&mut self, kind: Kind, deeper: usize) {
+        match kind {
+            Kind::Sequence => self.habits.dash = deeper,
+            Kind::Mapping if deeper > 0 => self.habits.step = deeper,
+            Kind::Mapping | Kind::Scalar | Kind::Alias => {}
+        }
     }
 
     fn node(&self, id: NodeId) -> NodeRef<'a> {
@@ -316,7 +325,7 @@ impl<'a> Layout<'a> {
             Kind::Alias => format!("*{}", node.value()),
             Kind::Scalar => {
                 let raw = self.document.tree.node(id);
-                let kind = if raw.string { scalar::Kind::String } else { scalar::Kind::Other };
+                let kind = if raw.is(Fact::String) { scalar::Kind::String } else { scalar::Kind::Other };
                 present(&node.value(), kind, self.style_of(node), place)
             }
             Kind::Sequence => {

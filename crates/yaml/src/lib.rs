@@ -33,6 +33,7 @@ mod error;
 mod excerpt;
 mod extent;
 mod layout;
+mod lookup;
 mod node;
 pub mod path;
 mod reference;

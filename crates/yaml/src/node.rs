@@ -8,7 +8,7 @@ use crate::document::Document;
 use crate::emit;
 use crate::error::Position;
 use crate::scalar::{self, Resolved, decode};
-use crate::tree::{Kind, NOWHERE, NodeId, State, Style};
+use crate::tree::{Fact, Kind, NOWHERE, NodeId, State, Style};
 
 /// A node of a document, to be read. Copying it costs nothing.
 #[derive(Clone, Copy)]
@@ -19,6 +19,9 @@ pub struct NodeRef<'a> {
 
 /// What `!!` stands for.
 pub(crate) const CORE_TAGS: &str = "tag:yaml.org,2002:";
+
+/// The text of a merge key.
+const MERGE_KEY: &str = "<<";
 
 /// How many aliases of aliases are followed before it must be a circle.
 const MAX_HOPS: usize = 64;
@@ -100,10 +103,10 @@ impl<'a> NodeRef<'a> {
         match (node.kind, node.style) {
             (Kind::Mapping | Kind::Sequence, _) => Cow::Borrowed(""),
             (Kind::Alias, _) => Cow::Borrowed(&raw[1..]),
-            (Kind::Scalar, Style::SingleQuoted | Style::DoubleQuoted) if !node.cooked => {
+            (Kind::Scalar, Style::SingleQuoted | Style::DoubleQuoted) if !node.is(Fact::Cooked) => {
                 Cow::Borrowed(&raw[1..raw.len() - 1])
             }
-            (Kind::Scalar, _) if !node.cooked => Cow::Borrowed(raw),
+            (Kind::Scalar, _) if !node.is(Fact::Cooked) => Cow::Borrowed(raw),
             (Kind::Scalar, Style::SingleQuoted) => decode::single_quoted(raw),
             (Kind::Scalar, Style::DoubleQuoted) => decode::double_quoted(raw).unwrap_or(Cow::Borrowed(raw)),
             (Kind::Scalar, Style::Literal | Style::Folded) => decode::block(raw, node.column as usize),
@@ -115,7 +118,7 @@ impl<'a> NodeRef<'a> {
     /// Collections are strings here, aliases what they stand for.
     pub fn resolved(self) -> Resolved {
         let node = self.target();
-        if node.kind() != Kind::Scalar || node.node().string {
+        if node.kind() != Kind::Scalar || node.node().is(Fact::String) {
             return Resolved::Str;
         }
         let plain = node.style() == Style::Plain;
@@ -135,7 +138,7 @@ impl<'a> NodeRef<'a> {
 
     /// Whether the node is text that was set as a string, whatever it looks like.
     pub(crate) fn is_made_string(self) -> bool {
-        self.node().string
+        self.node().is(Fact::String)
     }
 
     /// Whether the node is a scalar of which nothing is written.
@@ -209,6 +212,14 @@ impl<'a> NodeRef<'a> {
         self.node().parent.get().map(|id| Self::new(self.document, id))
     }
 
+    /// The key of a value of a mapping.
+    pub(crate) fn key(self) -> Option<NodeRef<'a>> {
+        let is_value =
+            self.parent().is_some_and(|parent| parent.kind() == Kind::Mapping) && !self.node().is(Fact::Key);
+        let previous = self.node().previous.get().filter(|_| is_value);
+        previous.map(|id| Self::new(self.document, id))
+    }
+
     /// The items of a sequence; nothing for other nodes.
     pub fn items(self) -> impl Iterator<Item = NodeRef<'a>> {
         let node = self.target();
@@ -242,7 +253,7 @@ impl<'a> NodeRef<'a> {
 
     /// Whether it has no items or pairs.
     pub fn is_empty(self) -> bool {
-        self.len() == 0
+        self.target().kind() == Kind::Alias || self.target().node().first.get().is_none()
     }
 
     /// The value of a key: the mapping's own, the first where it stands twice, else what its merge keys bring.
@@ -266,13 +277,8 @@ impl<'a> NodeRef<'a> {
         None
     }
 
-    /// The pair of a key that the mapping itself has.
-    pub fn own_entry(self, key: &str) -> Option<(NodeRef<'a>, NodeRef<'a>)> {
-        self.entries().find(|(name, _)| name.is_key(key))
-    }
-
     /// Whether the node, a key, is the text `key`.
-    fn is_key(self, key: &str) -> bool {
+    pub(crate) fn is_key(self, key: &str) -> bool {
         let node = self.target();
         node.kind() == Kind::Scalar && node.value() == key
     }
@@ -285,6 +291,9 @@ impl<'a> NodeRef<'a> {
     /// The mappings that merge keys (`<<`) bring in, the strongest first.
     pub fn merged(self) -> Vec<NodeRef<'a>> {
         let mut sources = Vec::new();
+        if self.own_entry(MERGE_KEY).is_none() {
+            return sources;
+        }
         for (key, value) in self.entries() {
             if !key.is_merge() {
                 continue;
@@ -325,11 +334,6 @@ impl<'a> NodeRef<'a> {
             }
         }
         true
-    }
-
-    /// The item of a sequence.
-    pub fn at(self, index: usize) -> Option<NodeRef<'a>> {
-        self.items().nth(index)
     }
 }
 

@@ -204,7 +204,10 @@ impl<'a> NodeRef<'a> {
     pub fn find(self, path: &Path) -> Result<NodeRef<'a>, NotFound> {
         let mut at = self;
         for (reached, segment) in path.segments.iter().enumerate() {
-            at = step(at, segment).map_err(|why| NotFound { path: path.clone(), reached, why })?;
+            let Some(next) = step(at, segment) else {
+                return Err(NotFound { path: path.clone(), reached, why: why_not(at, segment) });
+            };
+            at = next;
         }
         Ok(at)
     }
@@ -284,25 +287,49 @@ impl fmt::Display for NotFound {
 
 impl std::error::Error for NotFound {}
 
-fn step<'a>(at: NodeRef<'a>, segment: &Segment) -> Result<NodeRef<'a>, Why> {
+/// What a segment leads to from a node.
+pub(crate) fn step<'a>(at: NodeRef<'a>, segment: &Segment) -> Option<NodeRef<'a>> {
+    match segment {
+        Segment::Key(key) => at.get(key),
+        Segment::Index(index) => at.at(from_front(at, *index)?),
+        Segment::Match { key, value } => at.items().find(|item| matches(*item, key, value)),
+        Segment::Append => None,
+    }
+}
+
+/// The index of the item of a list that a segment leads to.
+pub(crate) fn index_of(list: NodeRef<'_>, segment: &Segment) -> Option<usize> {
+    match segment {
+        Segment::Index(index) => from_front(list, *index).filter(|index| list.at(*index).is_some()),
+        Segment::Match { key, value } => list.items().position(|item| matches(item, key, value)),
+        Segment::Key(_) | Segment::Append => None,
+    }
+}
+
+/// The index of an item that may be counted from the end of its list.
+fn from_front(list: NodeRef<'_>, index: isize) -> Option<usize> {
+    if index < 0 { list.len().checked_add_signed(index) } else { index.try_into().ok() }
+}
+
+fn matches(item: NodeRef<'_>, key: &str, value: &str) -> bool {
+    text_of(item, key).is_some_and(|text| text == value)
+}
+
+/// Why a segment leads nowhere from a node.
+fn why_not(at: NodeRef<'_>, segment: &Segment) -> Why {
     let kind = at.target().kind();
     match segment {
-        Segment::Key(key) if kind == Kind::Mapping => at.get(key).ok_or_else(|| Why::NoKey(keys(at))),
-        Segment::Key(_) => Err(Why::NotMapping(describe(at))),
-        _ if kind != Kind::Sequence => Err(Why::NotList(describe(at))),
-        Segment::Index(index) => {
-            let length = at.len();
-            let from = if *index < 0 { length } else { 0 };
-            from.checked_add_signed(*index).and_then(|index| at.at(index)).ok_or(Why::NoItem(length))
+        Segment::Key(_) if kind == Kind::Mapping => Why::NoKey(keys(at)),
+        Segment::Key(_) => Why::NotMapping(describe(at)),
+        Segment::Index(_) | Segment::Match { .. } | Segment::Append if kind != Kind::Sequence => {
+            Why::NotList(describe(at))
         }
-        Segment::Match { key, value } => {
-            let matches = |item: &NodeRef<'_>| text_of(*item, key).is_some_and(|text| text == *value);
-            at.items().find(matches).ok_or_else(|| {
-                let texts = at.items().filter_map(|item| text_of(item, key));
-                Why::NoMatch(texts.map(Cow::into_owned).collect())
-            })
+        Segment::Index(_) => Why::NoItem(at.len()),
+        Segment::Match { key, .. } => {
+            let texts = at.items().filter_map(|item| text_of(item, key));
+            Why::NoMatch(texts.map(Cow::into_owned).collect())
         }
-        Segment::Append => Err(Why::Append),
+        Segment::Append => Why::Append,
     }
 }
 

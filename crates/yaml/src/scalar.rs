@@ -17,7 +17,7 @@ pub mod resolve;
 mod chars;
 
 pub use present::{Kind, Place, present};
-pub use reference::{ReferenceTag, reference};
+pub use reference::{ReferencePlace, ReferenceTag, reference};
 pub use resolve::{Resolved, resolve};
 
 /// How a scalar is written.

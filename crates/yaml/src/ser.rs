@@ -13,7 +13,7 @@ use crate::de::MAX_DEPTH;
 use crate::de::trail;
 use crate::document::Document;
 use crate::syntax::token::Span;
-use crate::tree::{Kind, NodeId, Properties, Style, Tree};
+use crate::tree::{Fact, Kind, NodeId, Properties, Style, Tree};
 use collection::Collection;
 
 /// A value that no document can hold.
@@ -125,7 +125,7 @@ fn add_scalar(tree: &mut Tree, style: Style, text: &str, meaning: Meaning) -> No
     let text = tree.add_text(text);
     let node = tree.node_mut(id);
     node.text = text;
-    node.string = meaning == Meaning::String;
+    node.facts.put(Fact::String, meaning == Meaning::String);
     id
 }
 

@@ -1,5 +1,6 @@
 //! The tree of one document: an arena of small nodes that point into the source.
 
+use crate::lookup::Tables;
 use crate::syntax::token::Span;
 
 /// The index of a node in its tree.
@@ -81,29 +82,20 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 
 /// A node. Mapping children alternate: key, value, key, value.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent facts, kept small: there is one of these for each node"
-)]
 pub(crate) struct Node {
     pub kind: Kind,
     pub style: Style,
-    /// A scalar whose value is not its bytes as they stand.
-    pub cooked: bool,
-    /// The text is a string even where it looks like something else.
-    pub string: bool,
-    /// A key of a mapping.
-    pub key: bool,
-    /// Children were added, removed or moved.
-    pub reshaped: bool,
+    pub facts: Facts,
     pub state: State,
-    /// Block collections: the column of the entries. Block scalars: the indentation of the content.
+    /// Block collections: the column of the entries, also of those that are all removed; [`NOWHERE`] for what was
+    /// replaced. Block scalars: the indentation of the content.
     pub column: u32,
     /// The content, without properties; empty for an empty scalar.
     pub span: Span,
     /// What introduces the node: the colon before a value, the dash before an item, the `?` before an explicit key.
     pub mark: u32,
     pub parent: Link,
+    pub previous: Link,
     pub next: Link,
     pub first: Link,
     pub last: Link,
@@ -113,6 +105,43 @@ pub(crate) struct Node {
     pub comments: u32,
     /// Index into `Tree::texts` of a value that is not in the source, or [`NOWHERE`].
     pub text: u32,
+}
+
+// A document has many of them.
+const _: () = assert!(size_of::<Node>() == 52, "a node takes 52 bytes");
+
+/// Something that is true of a node or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fact {
+    /// A scalar whose value is not its bytes as they stand.
+    Cooked = 1,
+    /// The text is a string even where it looks like something else.
+    String = 2,
+    /// A key of a mapping.
+    Key = 4,
+    /// Children were added, removed or moved.
+    Reshaped = 8,
+}
+
+/// What is true of a node, in one byte: there is one of these for each node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Facts(u8);
+
+impl Facts {
+    pub fn has(self, fact: Fact) -> bool {
+        self.0 & fact as u8 != 0
+    }
+
+    /// Says whether something is true.
+    pub fn put(&mut self, fact: Fact, holds: bool) {
+        self.0 = if holds { self.0 | fact as u8 } else { self.0 & !(fact as u8) };
+    }
+}
+
+impl Node {
+    pub fn is(&self, fact: Fact) -> bool {
+        self.facts.has(fact)
+    }
 }
 
 /// What happened to a node since it was read.
@@ -166,7 +195,7 @@ impl Comments {
 }
 
 /// An entry that was removed: an item, or a key and its value. Its nodes stay in the arena, without a parent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Cut {
     pub parent: NodeId,
     pub first: NodeId,
@@ -259,8 +288,12 @@ pub(crate) struct Tree {
     pub preface: Option<Comment>,
     /// The entries that were removed from collections that stand in the source.
     pub cuts: Vec<Cut>,
+    /// The comments of the source that edits replaced or removed: whatever is edited later, they are not written again.
+    pub gone: Vec<Span>,
     /// What editing had to do that nobody asked for.
     pub notes: Vec<Note>,
+    /// Where the entries of wide collections are.
+    pub tables: Tables,
     /// Aliases exist, so that look-ups must follow them.
     pub has_aliases: bool,
     /// It uses more than the plain part of YAML, so that edits are proved.
@@ -292,7 +325,9 @@ impl Tree {
             own: Comments::default(),
             preface: None,
             cuts: Vec::new(),
+            gone: Vec::new(),
             notes: Vec::new(),
+            tables: Tables::default(),
             has_aliases: false,
             delicate: false,
         }
@@ -304,15 +339,13 @@ impl Tree {
         self.nodes.push(Node {
             kind,
             style,
-            cooked: false,
-            string: false,
-            key: false,
-            reshaped: false,
+            facts: Facts::default(),
             state: State::New,
             column: 0,
             span: Span::default(),
             mark: NOWHERE,
             parent: Link::NONE,
+            previous: Link::NONE,
             next: Link::NONE,
             first: Link::NONE,
             last: Link::NONE,
@@ -382,10 +415,11 @@ impl Tree {
     /// Puts `child` behind the last child of `parent`.
     pub fn append(&mut self, parent: NodeId, child: NodeId) {
         let before = self.node(parent).last.get();
-        let key =
-            self.node(parent).kind == Kind::Mapping && before.is_none_or(|before| !self.node(before).key);
-        self.node_mut(child).key = key;
+        let key = self.node(parent).kind == Kind::Mapping
+            && before.is_none_or(|before| !self.node(before).is(Fact::Key));
+        self.node_mut(child).facts.put(Fact::Key, key);
         self.node_mut(child).parent = parent.into();
+        self.node_mut(child).previous = before.into();
         match before {
             Some(last) => self.node_mut(last).next = child.into(),
             None => self.node_mut(parent).first = child.into(),

@@ -41,7 +41,7 @@ impl Address {
     /// # Errors
     /// When it cannot be told where the repository ends, or the folder or version is none.
     pub fn parse(text: &str, is_repository: impl Fn(&Path) -> bool) -> Result<Self, Failure> {
-        if text.starts_with('-') {
+        if text.is_empty() || text.starts_with('-') {
             return Err(Failure::new(format!("{} is no address of a package", Quoted(text))));
         }
         if let Some((repo, rest)) = split_at_git(text) {
@@ -57,12 +57,14 @@ impl Address {
             return Err(Failure::new("ambiguous repo/dir@version specify '.git' in argument")
                 .hint("write it as REPO.git/FOLDER@VERSION"));
         };
-        Ok(Self { repo: repo.into(), folder: folder(&path[repo.len()..])?, version: named(version) })
+        let folder = folder_of(&path[repo.len()..])?;
+        Ok(Self { repo: repo.into(), folder, version: named(version) })
     }
 
     fn of(repo: &str, rest: &str) -> Result<Self, Failure> {
         let (path, version) = split_version(rest)?;
-        Ok(Self { repo: repo.trim_end_matches('/').into(), folder: folder(path)?, version: named(version) })
+        let (repo, folder) = (repo.trim_end_matches('/').into(), folder_of(path)?);
+        Ok(Self { repo, folder, version: named(version) })
     }
 
     /// `github.com/owner/repository[/tree/branch[/folder]]`, as browsers show it, or `…/repository/folder`.
@@ -83,7 +85,7 @@ impl Address {
                 folder: Folder::Root,
                 version: Version::InPath(inside.trim_matches('/').into()),
             }),
-            None => Ok(Self { repo, folder: folder(rest)?, version: named(version) }),
+            None => Ok(Self { repo, folder: folder_of(rest)?, version: named(version) }),
         }
     }
 
@@ -116,14 +118,18 @@ pub(super) fn directory(folder: &Folder) -> String {
     }
 }
 
+/// The folder in an address that people typed.
+fn folder_of(text: &str) -> Result<Folder, Failure> {
+    folder(text).map_err(|error| Failure::new(format!("the folder in the address: {error}")))
+}
+
 /// The folder that a text names from the root of a repository, dots and double slashes aside.
-pub(super) fn folder(text: &str) -> Result<Folder, Failure> {
+pub(super) fn folder(text: &str) -> Result<Folder, lanai_types::safe_path::Error> {
     let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     if parts.is_empty() {
         return Ok(Folder::Root);
     }
-    let path = parts.join("/").parse();
-    path.map(Folder::At).map_err(|error| Failure::new(format!("folder {}: {error}", Quoted(text))))
+    parts.join("/").parse().map(Folder::At)
 }
 
 /// Splits behind the first `.git` that ends a part of the path.
@@ -144,7 +150,8 @@ fn split_version(text: &str) -> Result<(&str, Option<&str>), Failure> {
         return Err(Failure::new("at most 1 version permitted"));
     }
     if version.is_empty() {
-        return Err(Failure::new(format!("{} has no version behind its @", Quoted(text))));
+        return Err(Failure::new("there is no version behind the @")
+            .hint("leave the @ out, or name a branch, a tag or a commit"));
     }
     Ok((&text[..at], Some(version)))
 }
@@ -205,8 +212,9 @@ mod tests {
         check("https://h/o/r/a", "ambiguous repo/dir@version specify '.git' in argument");
         check("/srv/repo/a", "ambiguous");
         check("r.git/a@v1@v2", "at most 1 version permitted");
-        check("r.git/a@", "no version behind its @");
-        check("r.git/../a", "folder \"/../a\"");
+        check("r.git/a@", "no version behind the @");
+        check("", "no address");
+        check("r.git/../a", "the folder in the address: path \"../a\"");
         check("--upload-pack=x.git", "no address");
         check("https://github.com/o", "names no repository");
     }

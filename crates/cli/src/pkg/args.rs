@@ -119,6 +119,9 @@ pub(crate) struct Update {
     /// Conflicts as -o yaml prints them, with what to take for each in `chosen`
     #[arg(long, value_name = "FILE")]
     pub resolve: Option<PathBuf>,
+    /// The version to take for what was fetched, where the repository no longer has that commit
+    #[arg(long, value_name = "VERSION")]
+    pub origin: Option<String>,
     /// Change nothing; show what would change
     #[arg(long)]
     pub dry_run: bool,

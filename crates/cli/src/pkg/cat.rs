@@ -16,7 +16,18 @@ use crate::io::{Exit, Io};
 
 pub(super) fn run(cat: &Cat, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let place = local::absolute(&cat.path, io)?;
-    if place.is_file() {
+    if !place.is_dir()
+        && let Some(root) = lanai_folder::change_around(&place)
+    {
+        // What is on the disk may be neither what was there nor what comes.
+        let local = Local::open(root, Purpose::Look, io)?;
+        let path = place.strip_prefix(root).ok().and_then(std::path::Path::to_str);
+        let path: Option<SafePath> = path.and_then(|path| path.parse().ok());
+        if let Some(file) = path.and_then(|path| local.package.get(&path).cloned()) {
+            io.print_bytes(&printed(&place, &file, cat)?)?;
+            return Ok(Exit::Success);
+        }
+    } else if place.is_file() {
         let shown = cat.path.display().to_string();
         let content = std::fs::read(&place);
         let content = content

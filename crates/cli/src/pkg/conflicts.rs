@@ -14,7 +14,7 @@ const SHORT: usize = 24;
 
 /// An update, as `-o yaml` and `-o json` print it and `--resolve` reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "the report of an update")]
 pub(super) struct Report {
     /// The name of the package.
     pub package: String,
@@ -27,7 +27,11 @@ pub(super) struct Report {
 
 /// From where to where a package went.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(
+    rename_all = "camelCase",
+    deny_unknown_fields,
+    expecting = "a mapping with package, from, version and to"
+)]
 pub(super) struct Update {
     /// The folder; `.` is the package itself.
     pub package: String,
@@ -42,7 +46,7 @@ pub(super) struct Update {
 
 /// The files that change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a mapping with added, changed and removed")]
 pub(super) struct Files {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub added: Vec<SafePath>,
@@ -54,7 +58,7 @@ pub(super) struct Files {
 
 /// A conflict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "a mapping with the fields of a conflict")]
 pub(super) struct Entry {
     pub id: String,
     /// The package that it is in; `.` is the outermost.

@@ -1,25 +1,26 @@
 //! `lanai pkg diff`: what differs between a package and its upstream.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lanai_krm::Package;
 use lanai_krm::ignore::Dialect;
-use lanai_krm::package::{File, Folder, Mode};
+use lanai_krm::package::{Folder, Mode};
 use lanai_process::{Command, Error, Limits, Status};
-use lanai_repository::{Revision, Want};
+use lanai_repository::{RemoteUrl, Revision, Want};
 use lanai_types::quote::Quoted;
 
 use super::address::Target;
 use super::args::{Diff, DiffType};
-use super::local::{Local, Purpose};
-use super::upstream::Repositories;
-use super::{kptfile, local, marks};
-use crate::diff::unified;
+use super::kptfile::{self, Locked, Read, Source};
+use super::local::{self, Local, Purpose};
+use super::patch::{Labels, changes};
+use super::upstream::{Repositories, Unread};
+use super::{marks, nested, versions};
 use crate::failure::Failure;
-use crate::io::{Colour, Exit, Io};
+use crate::io::{Exit, Io};
 
 /// How long a program may show differences: people look at some of them.
 const MAX_TOOL_TIME: Duration = Duration::from_hours(24);
@@ -37,128 +38,159 @@ pub(super) fn run(diff: &Diff, dialect: Dialect, io: &mut Io<'_>) -> Result<Exit
     let Some(kptfile) = kptfile::read(&local.package, &Folder::Root, &local.root)? else {
         return Err(Failure::new(format!("package missing Kptfile at '{shown}'")));
     };
-    let Some(source) = kptfile::source(&kptfile)? else {
+    let Some(source) = kptfile.source()? else {
         return Err(Failure::new(format!("package missing upstream in Kptfile at '{shown}'")));
     };
     let kind = diff.diff_type.unwrap_or(match target.version {
         Some(_) => DiffType::Combined,
         None => DiffType::Local,
     });
-    let mut repositories = Repositories::new(io)?;
-    let mut fetch = |reference: Fetch, io: &mut Io<'_>| -> Result<Version, Failure> {
-        let (name, remote, want) = match reference {
-            Fetch::Locked => {
-                let locked = kptfile::locked(&kptfile)?.ok_or_else(|| {
-                    Failure::new(format!("package missing upstreamLock in Kptfile at '{shown}'"))
-                })?;
-                let revision = Revision::Commit(locked.commit);
-                let found = repositories.find(&locked.source.repo, &revision, &locked.source.folder, io)?;
-                let want = Want { commit: locked.commit, folder: locked.source.folder.clone() };
-                (format!("remote-{}", locked.source.reference), found.remote, want)
-            }
-            Fetch::Target => {
-                let revision = match &target.version {
-                    Some(version) => version.parse().map_err(|error| Failure::new(format!("{error}")))?,
-                    None => Revision::DefaultBranch,
-                };
-                let found = repositories.find(&source.repo, &revision, &source.folder, io)?;
-                let name = target.version.clone().unwrap_or(found.resolved.name);
-                let want = Want { commit: found.resolved.commit, folder: source.folder.clone() };
-                (format!("target-{name}"), found.remote, want)
-            }
-        };
-        let mut package =
-            repositories.read(&remote, &[want], io)?.pop().unwrap_or(Package::new(*local.package.limits()));
-        marks::mark(&mut package, dialect);
-        Ok(Version { name, package })
+    let mut work = Work {
+        local: &local,
+        kptfile: &kptfile,
+        source: &source,
+        version: target.version.as_deref(),
+        dialect,
+        repositories: Repositories::new(io)?,
+        inner: BTreeSet::new(),
     };
     let ours = || Version { name: local.name(), package: local.package.clone() };
     let mut versions = match kind {
-        DiffType::Local => vec![fetch(Fetch::Locked, io)?, ours()],
-        DiffType::Remote => vec![fetch(Fetch::Locked, io)?, fetch(Fetch::Target, io)?],
-        DiffType::Combined => vec![fetch(Fetch::Target, io)?, ours()],
-        DiffType::ThreeWay => vec![fetch(Fetch::Locked, io)?, ours(), fetch(Fetch::Target, io)?],
+        DiffType::Local => vec![work.fetched(io)?, ours()],
+        DiffType::Remote => vec![work.fetched(io)?, work.target(io)?],
+        DiffType::Combined => vec![work.target(io)?, ours()],
+        DiffType::ThreeWay => vec![work.fetched(io)?, ours(), work.target(io)?],
     };
-    let own = kptfile::path(&Folder::Root)?;
     for version in &mut versions {
-        // Where the package comes from differs by design.
-        version.package.remove(&own);
-        let links: Vec<_> = version
-            .package
-            .iter()
-            .filter(|(_, file)| file.mode() == Mode::Symlink)
-            .map(|(path, _)| path.clone())
-            .collect();
-        for link in links {
-            version.package.remove(&link);
-        }
+        work.leave_out(&mut version.package)?;
     }
     if let Some(tool) = tool(diff, io) {
         return with_tool(&tool, &versions, kind, diff, io);
     }
-    let text = versions.windows(2).map(|pair| compare(&pair[0], &pair[1], io.colour)).collect::<String>();
+    let compare = |pair: &[Version]| {
+        let labels = Labels { before: &pair[0].name, after: &pair[1].name };
+        changes(&pair[0].package, &pair[1].package, labels, io.colour)
+    };
+    let text = versions.windows(2).map(compare).collect::<String>();
     io.print(&text)?;
     Ok(Exit::Success)
 }
 
-/// Which version is fetched.
-#[derive(Clone, Copy)]
-enum Fetch {
-    Locked,
-    Target,
+/// What versions are made of.
+struct Work<'a> {
+    local: &'a Local,
+    kptfile: &'a Read,
+    source: &'a Source,
+    /// The version that was asked for.
+    version: Option<&'a str>,
+    dialect: Dialect,
+    repositories: Repositories,
+    /// Packages inside that upstream only names, and that were fetched for the comparison.
+    inner: BTreeSet<Folder>,
 }
 
-/// All files of two versions that differ, as a patch.
-fn compare(before: &Version, after: &Version, colour: Colour) -> String {
-    changes(&before.package, &after.package, Labels { before: &before.name, after: &after.name }, colour)
-}
-
-/// What the two sides of a patch are called.
-#[derive(Clone, Copy)]
-pub(super) struct Labels<'a> {
-    pub before: &'a str,
-    pub after: &'a str,
-}
-
-/// All files of two packages that differ, as a patch.
-pub(super) fn changes(before: &Package, after: &Package, labels: Labels<'_>, colour: Colour) -> String {
-    let diff = before.diff(after);
-    let mut paths: Vec<_> = diff.added.iter().chain(&diff.removed).chain(&diff.changed).collect();
-    paths.sort();
-    let mut out = String::new();
-    for path in paths {
-        let (old, new) = (before.get(path), after.get(path));
-        let text = |file: Option<&File>| file.map_or(Some(""), File::text).map(String::from);
-        let name = |side: &str, file: Option<&File>| match file {
-            Some(_) => format!("{side}/{path}"),
-            None => "/dev/null".to_owned(),
+impl Work<'_> {
+    /// What was fetched: the package at its lock, and the packages inside at theirs.
+    fn fetched(&mut self, io: &mut Io<'_>) -> Result<Version, Failure> {
+        let Some(Locked { source, commit }) = self.kptfile.locked()? else {
+            let shown = self.local.root.display();
+            return Err(Failure::new(format!("package missing upstreamLock in Kptfile at '{shown}'")));
         };
-        if let (Some(old), Some(new)) = (old, new)
-            && old.mode() != new.mode()
-        {
-            let _ = writeln!(out, "old mode {} new mode {} {path}", old.mode().git(), new.mode().git());
-        }
-        match (text(old), text(new)) {
-            (Some(before), Some(after)) => {
-                let names = (name(labels.before, old), name(labels.after, new));
-                let part = unified("\u{1}", &before, &after, colour);
-                let part = part.replacen('\u{1}', &names.0, 1).replacen('\u{1}', &names.1, 1);
-                if part.is_empty() && old.is_none() != new.is_none() {
-                    let _ = writeln!(out, "--- {}\n+++ {}", names.0, names.1);
-                }
-                out += &part;
+        let found = self.repositories.find(&source.repo, &Revision::Commit(commit), &source.folder, io)?;
+        let want = Want { commit, folder: source.folder.clone() };
+        let mut package = match self.read(&found.remote, want, io) {
+            Err(Unread::Lost { commit: lost, .. }) if lost == commit => {
+                return Err(Failure::new(versions::lost(self.kptfile.name(), commit, &source))
+                    .hint("compare with a version that it has: lanai pkg diff PKG_PATH@VERSION"));
             }
-            (None, _) | (_, None) => {
-                let _ = writeln!(
-                    out,
-                    "Binary files {} and {} differ",
-                    name(labels.before, old),
-                    name(labels.after, new)
-                );
-            }
+            other => other?,
+        };
+        let local = self.local;
+        let mut open = nested::unfetched(&package);
+        while let Some(folder) = open.pop() {
+            let locked = kptfile::read(&local.package, &folder, &local.root)?;
+            let locked = locked.map(|read| read.locked()).transpose()?.flatten();
+            let Some(Locked { source, commit }) = locked else { continue };
+            open.extend(self.fetch_inside(&mut package, &folder, &source, &Revision::Commit(commit), io)?);
         }
+        marks::mark(&mut package, self.dialect);
+        Ok(Version { name: format!("remote-{}", source.reference), package })
     }
-    out
+
+    /// The version that was asked for, and the packages inside at the versions that it names.
+    fn target(&mut self, io: &mut Io<'_>) -> Result<Version, Failure> {
+        let source = self.source;
+        let revision = match self.version {
+            Some(version) => {
+                let parsed = version.parse();
+                parsed.map_err(|error: lanai_repository::revision::Error| Failure::new(error.to_string()))?
+            }
+            None => Revision::DefaultBranch,
+        };
+        let found = self.repositories.find(&source.repo, &revision, &source.folder, io)?;
+        let name = self.version.map_or(found.resolved.name, String::from);
+        let want = Want { commit: found.resolved.commit, folder: source.folder.clone() };
+        let mut package = self.read(&found.remote, want, io)?;
+        let mut open = nested::unfetched(&package);
+        while let Some(folder) = open.pop() {
+            let Some(named) = kptfile::read(&package, &folder, &self.local.root)? else { continue };
+            let Some(source) = named.source()? else { continue };
+            let revision = nested::revision(&source)?;
+            open.extend(self.fetch_inside(&mut package, &folder, &source, &revision, io)?);
+        }
+        marks::mark(&mut package, self.dialect);
+        Ok(Version { name: format!("target-{name}"), package })
+    }
+
+    fn read(&mut self, remote: &RemoteUrl, want: Want, io: &mut Io<'_>) -> Result<Package, Unread> {
+        let empty = || Package::new(*self.local.package.limits());
+        Ok(self.repositories.read(remote, &[want], io)?.pop().unwrap_or_else(empty))
+    }
+
+    /// Puts a package that upstream only names in its place; returns those inside of it that are only named.
+    fn fetch_inside(
+        &mut self,
+        package: &mut Package,
+        folder: &Folder,
+        source: &Source,
+        revision: &Revision,
+        io: &mut Io<'_>,
+    ) -> Result<Vec<Folder>, Failure> {
+        self.inner.insert(folder.clone());
+        if self.inner.len() > nested::MAX_PACKAGES {
+            return Err(nested::too_many());
+        }
+        let found = self.repositories.find(&source.repo, revision, &source.folder, io)?;
+        let want = Want { commit: found.resolved.commit, folder: source.folder.clone() };
+        let inner = match self.read(&found.remote, want, io) {
+            Err(Unread::Lost { commit, .. }) => {
+                let lost = versions::lost(&folder.to_string(), commit, source);
+                io.tell(&format!("note: {lost}; its files are shown as added"));
+                return Ok(Vec::new());
+            }
+            other => other?,
+        };
+        let mut both = nested::cut(package, folder);
+        for (path, file) in inner.iter() {
+            both.insert(path.clone(), file.clone()).map_err(|error| nested::unfitting(folder, &error))?;
+        }
+        nested::graft(package, folder, &both)?;
+        let open = nested::unfetched(&inner).into_iter().map(|inside| nested::below(folder, &inside));
+        open.collect()
+    }
+
+    /// Takes out what differs by design: what Kptfiles say about where packages come from; and links, which are not
+    /// fetched.
+    fn leave_out(&self, package: &mut Package) -> Result<(), Failure> {
+        for folder in self.inner.iter().chain([&Folder::Root]) {
+            package.remove(&kptfile::path(folder)?);
+        }
+        let links = package.iter().filter(|(_, file)| file.mode() == Mode::Symlink);
+        for link in links.map(|(path, _)| path.clone()).collect::<Vec<_>>() {
+            package.remove(&link);
+        }
+        Ok(())
+    }
 }
 
 /// A program that shows differences.

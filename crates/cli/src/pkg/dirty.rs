@@ -3,8 +3,11 @@
 //! Git is asked for the ids of what is committed, and not whether it sees a change: it can be told to look away
 //! (`--skip-worktree`, `--assume-unchanged`), and it trusts times. A file counts as recorded when that is proved.
 
-use std::collections::HashMap;
-use std::path::Path;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::thread::{self, Scope, ScopedJoinHandle};
 
 use lanai_krm::Package;
 use lanai_krm::digest::blob_id;
@@ -21,10 +24,16 @@ use crate::io::Io;
 const AT_ONCE: usize = 200;
 
 /// How to go about files whose content is recorded nowhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Care {
-    Refuse,
+pub(super) enum Care<'scope> {
+    /// Refuse to change what git does not have.
+    Refuse(Asked<'scope>),
     SaveCopies,
+}
+
+/// A question to git that is being answered.
+pub(super) struct Asked<'scope> {
+    git: &'scope Git,
+    answer: ScopedJoinHandle<'scope, Result<Option<HashMap<SafePath, Committed>>, Failure>>,
 }
 
 /// Makes sure that no content gets lost: refuses, or saves copies of all files that are to change.
@@ -35,28 +44,20 @@ pub(super) fn guard(
     root: &Path,
     before: &Package,
     diff: &Diff,
-    care: Care,
+    care: Care<'_>,
     io: &mut Io<'_>,
 ) -> Result<(), Failure> {
     let at_risk: Vec<&SafePath> = diff.changed.iter().chain(&diff.removed).collect();
     if at_risk.is_empty() {
         return Ok(());
     }
-    if care == Care::SaveCopies {
-        let mut copies = local::copies(root, io);
-        copies.save(before, at_risk).map_err(local::failure)?;
-        if let Some(folder) = copies.folder() {
-            io.tell(&format!(
-                "saved copies of {} file(s) in {}",
-                diff.changed.len() + diff.removed.len(),
-                folder.display()
-            ));
-        }
-        return Ok(());
-    }
+    let asked = match care {
+        Care::Refuse(asked) => asked,
+        Care::SaveCopies => return save(root, before, diff, io),
+    };
     let hint = "--force does it after saving copies of these files elsewhere";
-    let git = Git { root, io };
-    let Some(committed) = git.committed()? else {
+    let Asked { git, answer } = asked;
+    let Some(committed) = answer.join().unwrap_or_else(|panic| resume_unwind(panic))? else {
         return Err(Failure::new(format!(
             "package {} is not in git, and {} would change",
             Quoted(&root.display().to_string()),
@@ -70,6 +71,16 @@ pub(super) fn guard(
     }
     Err(Failure::new(format!("changes in {} are not committed and would be changed further", list(&dirty)))
         .hint(format!("commit them first; {hint}")))
+}
+
+fn save(root: &Path, before: &Package, diff: &Diff, io: &mut Io<'_>) -> Result<(), Failure> {
+    let mut copies = local::copies(root, io);
+    copies.save(before, diff.changed.iter().chain(&diff.removed)).map_err(local::failure)?;
+    if let Some(folder) = copies.folder() {
+        let count = diff.changed.len() + diff.removed.len();
+        io.tell(&format!("saved copies of {count} file(s) in {}", folder.display()));
+    }
+    Ok(())
 }
 
 /// A few names, and how many more there are.
@@ -90,21 +101,39 @@ struct Committed {
 }
 
 /// Git, asked about the folder of a package.
-struct Git<'a, 'b> {
-    root: &'a Path,
-    io: &'a Io<'b>,
+pub(super) struct Git {
+    root: PathBuf,
+    environment: BTreeMap<OsString, OsString>,
 }
 
-impl Git<'_, '_> {
+impl Git {
+    pub fn new(root: &Path, io: &Io<'_>) -> Self {
+        Self { root: root.into(), environment: io.environment.clone() }
+    }
+
+    /// Asks, beside what else there is to do.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn ask<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) -> Result<Asked<'scope>, Failure> {
+        let thread = thread::Builder::new().name("lanai-git".into());
+        let answer = thread.spawn_scoped(scope, || self.committed());
+        let answer = answer.map_err(|error| Failure::new(format!("cannot start a thread: {error}")))?;
+        Ok(Asked { git: self, answer })
+    }
+
     /// What the last commit has below the folder, by path from there; `None` when that is in no work tree of git.
     fn committed(&self) -> Result<Option<HashMap<SafePath, Committed>>, Failure> {
-        match self.run(&["rev-parse", "--is-inside-work-tree"]) {
-            Ok(told) if told.status.is_success() && told.output.trim_ascii() == b"true" => {}
-            Ok(_) | Err(Error::NotFound { .. }) => return Ok(None),
+        let told = match self.run(&["rev-parse", "--is-inside-work-tree", "HEAD^{commit}"]) {
+            Ok(told) => told,
+            Err(Error::NotFound { .. }) => return Ok(None),
             Err(error) => return Err(self.failed(&error.to_string())),
+        };
+        // The first question is answered before the second one fails.
+        if !told.output.starts_with(b"true\n") {
+            return Ok(None);
         }
-        let head = self.run(&["rev-parse", "--quiet", "--verify", "HEAD^{commit}"]);
-        if !head.map_err(|error| self.failed(&error.to_string()))?.status.is_success() {
+        if !told.status.is_success() {
             // Nothing was ever committed.
             return Ok(Some(HashMap::new()));
         }
@@ -162,7 +191,7 @@ impl Git<'_, '_> {
     }
 
     fn run(&self, arguments: &[&str]) -> Result<Finished, Error> {
-        let command = Command::new("git").folder(self.root).variables(&self.io.environment);
+        let command = Command::new("git").folder(&self.root).variables(&self.environment);
         let command = arguments.iter().fold(command, |command, argument| command.argument(*argument));
         command.run(&[], &Limits::default(), |_| ())
     }

@@ -41,7 +41,7 @@ pub(super) fn run(get: &Get, dialect: Dialect, io: &mut Io<'_>) -> Result<Exit, 
     let source = Source { repo: address.repo.clone(), folder: address.folder.clone(), reference };
     let (mut package, found, commit) = nested::fetch(&source, &mut repositories, io)?;
     let fetched = kptfile::read_fetched(&package, &source)?;
-    let mut kptfile = fetched.unwrap_or_else(|| Kptfile::new(&name));
+    let mut kptfile = fetched.map_or_else(|| Kptfile::new(&name), Kptfile::from);
     kptfile.set_name(&name).map_err(|error| kptfile::uneditable(&kptfile, &error))?;
     kptfile::set_origin(&mut kptfile, &source, &found, commit)?;
     let strategy = UpdateStrategy::from(Strategy::from(get.strategy).as_str().to_owned());
@@ -105,7 +105,8 @@ fn version(
                 ))
                 .hint("write it as REPO.git/FOLDER@BRANCH"));
             }
-            address.folder = address::folder(&path[branch.len()..])?;
+            let folder = address::folder(&path[branch.len()..]);
+            address.folder = folder.map_err(|error| Failure::new(format!("{}: {error}", Quoted(&path))))?;
             Ok(branch.clone())
         }
     }
@@ -137,8 +138,9 @@ fn destination(given: Option<&Path>, address: &Address, io: &Io<'_>) -> Result<P
             if parent.is_dir() {
                 return Ok(path);
             }
+            let why = if parent.exists() { "is no directory" } else { "does not exist" };
             let parent = parent.display().to_string();
-            Err(Failure::new(format!("parent directory {} does not exist", Quoted(&parent))))
+            Err(Failure::new(format!("parent directory {} {why}", Quoted(&parent))))
         }
     }
 }

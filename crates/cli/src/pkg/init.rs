@@ -19,6 +19,10 @@ pub(super) fn run(init: &Init, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let cannot = |action: &str, path: &Path, error: &std::io::Error| {
         Failure::new(format!("cannot {action} {}: {}", Quoted(&path.display().to_string()), cause(error)))
     };
+    if root.is_file() {
+        let shown = init.folder.display().to_string();
+        return Err(Failure::new(format!("{} is a file, where a folder is needed", Quoted(&shown))));
+    }
     if !root.is_dir() {
         io.tell(&format!("creating package directory {}", init.folder.display()));
         fs::create_dir_all(&root).map_err(|error| cannot("create", &root, &error))?;

@@ -1,14 +1,15 @@
 //! What a Kptfile says about where its package comes from.
 
+use std::ops::Deref;
 use std::path::Path;
 
 use lanai_krm::kptfile::{self, Git, GitLock, OriginType, Upstream, UpstreamLock};
-use lanai_krm::package::{File, Folder};
+use lanai_krm::package::{File, Folder, Mode};
 use lanai_krm::{Kptfile, Package};
 use lanai_types::quote::Quoted;
 use lanai_types::{CommitId, SafePath};
 
-use super::address;
+use super::{address, upstream};
 use crate::failure::Failure;
 
 /// A folder of a repository at a version, as `upstream` names it.
@@ -35,37 +36,110 @@ pub(super) fn path(folder: &Folder) -> Result<SafePath, Failure> {
     path.map_err(|error| Failure::new(format!("{error}")))
 }
 
+/// A Kptfile that was read somewhere.
+#[derive(Clone, Debug)]
+pub(super) struct Read {
+    kptfile: Kptfile,
+    /// Where, for messages.
+    shown: String,
+}
+
+impl Deref for Read {
+    type Target = Kptfile;
+
+    fn deref(&self) -> &Kptfile {
+        &self.kptfile
+    }
+}
+
+impl From<Read> for Kptfile {
+    fn from(read: Read) -> Self {
+        read.kptfile
+    }
+}
+
 /// Reads the Kptfile of a folder of a package; `None` when there is none. `root` is where the package is, for messages.
 ///
 /// # Errors
 /// When it cannot be read.
-pub(super) fn read(package: &Package, folder: &Folder, root: &Path) -> Result<Option<Kptfile>, Failure> {
+pub(super) fn read(package: &Package, folder: &Folder, root: &Path) -> Result<Option<Read>, Failure> {
     let path = path(folder)?;
     let Some(file) = package.get(&path) else { return Ok(None) };
-    let shown = root.join(path.as_str());
-    let refused = |why: String| Failure::new(format!("file {}: {why}", Quoted(&shown.display().to_string())));
-    let text = file.text().ok_or_else(|| refused("it is no text".into()))?;
-    Kptfile::parse(text).map(Some).map_err(|error| refused(error.to_string()))
+    let shown = root.join(path.as_str()).display().to_string();
+    Read::parse(file, format!("file {}", Quoted(&shown))).map(Some)
 }
 
 /// Reads the Kptfile of a package that was fetched; `None` when there is none.
 ///
 /// # Errors
 /// When it cannot be read; the repository and the version are named.
-pub(super) fn read_fetched(package: &Package, source: &Source) -> Result<Option<Kptfile>, Failure> {
+pub(super) fn read_fetched(package: &Package, source: &Source) -> Result<Option<Read>, Failure> {
     let path = path(&Folder::Root)?;
     let Some(file) = package.get(&path) else { return Ok(None) };
-    let refused = |why: String| {
-        let shown = match &source.folder {
-            Folder::Root => path.to_string(),
-            Folder::At(folder) => format!("{folder}/{path}"),
-        };
-        let Source { repo, reference, .. } = source;
-        let version = if reference.is_empty() { String::new() } else { format!(" at {}", Quoted(reference)) };
-        Failure::new(format!("file {} of repository {}{version}: {why}", Quoted(&shown), Quoted(repo)))
+    let shown = match &source.folder {
+        Folder::Root => path.to_string(),
+        Folder::At(folder) => format!("{folder}/{path}"),
     };
-    let text = file.text().ok_or_else(|| refused("it is no text".into()))?;
-    Kptfile::parse(text).map(Some).map_err(|error| refused(error.to_string()))
+    let Source { repo, reference, .. } = source;
+    let repo = upstream::shown(repo);
+    let version = if reference.is_empty() { String::new() } else { format!(" at {}", Quoted(reference)) };
+    let shown = format!("file {} of repository {}{version}", Quoted(&shown), Quoted(&repo));
+    Read::parse(file, shown).map(Some)
+}
+
+impl Read {
+    fn parse(file: &File, shown: String) -> Result<Self, Failure> {
+        let refused = |why: String| Failure::new(format!("{shown}: {why}"));
+        if file.mode() == Mode::Symlink {
+            return Err(refused("it is a symbolic link, where a file is needed".into()));
+        }
+        let text = file.text().ok_or_else(|| refused("it is not UTF-8".into()))?;
+        if text.trim().is_empty() {
+            return Err(refused("the Kptfile is empty".into()));
+        }
+        let kptfile = Kptfile::parse(text).map_err(|error| refused(error.to_string()))?;
+        Ok(Self { kptfile, shown })
+    }
+
+    /// What is wrong with a field; the line is that of the field or of what should hold it.
+    pub fn refused(&self, field: &[&str], why: &dyn std::fmt::Display) -> Failure {
+        let root = self.kptfile.document().root();
+        let nodes = field.iter().scan(root, |node, key| {
+            *node = node.get(key)?;
+            Some(*node)
+        });
+        let line = nodes.last().unwrap_or(root).position().line;
+        Failure::new(format!("{}, line {line}: {}: {why}", self.shown, field.join(".")))
+    }
+
+    /// Where the package comes from; `None` when it has no upstream.
+    ///
+    /// # Errors
+    /// When the upstream is no Git repository, or names no folder.
+    pub fn source(&self) -> Result<Option<Source>, Failure> {
+        let Some(upstream) = &self.fields().upstream else { return Ok(None) };
+        let Some(git) = upstream.git.as_ref().filter(|git| !git.repo.is_empty()) else {
+            return Err(self.refused(&["upstream", "git", "repo"], &"a git repository must be named here"));
+        };
+        let folder = address::folder(&git.directory);
+        let folder = folder.map_err(|why| self.refused(&["upstream", "git", "directory"], &why))?;
+        Ok(Some(Source { repo: git.repo.clone(), folder, reference: git.reference.clone() }))
+    }
+
+    /// What was fetched; `None` when nothing was, or nobody knows what.
+    ///
+    /// # Errors
+    /// When it names no commit or no folder.
+    pub fn locked(&self) -> Result<Option<Locked>, Failure> {
+        let lock = self.fields().upstream_lock.as_ref().and_then(|lock| lock.git.as_ref());
+        let Some(lock) = lock.filter(|lock| !lock.commit.is_empty()) else { return Ok(None) };
+        let commit = lock.commit.parse();
+        let commit = commit.map_err(|why| self.refused(&["upstreamLock", "git", "commit"], &why))?;
+        let folder = address::folder(&lock.directory);
+        let folder = folder.map_err(|why| self.refused(&["upstreamLock", "git", "directory"], &why))?;
+        let source = Source { repo: lock.repo.clone(), folder, reference: lock.reference.clone() };
+        Ok(Some(Locked { source, commit }))
+    }
 }
 
 /// Puts a Kptfile into a folder of a package, with the mode that it had.
@@ -74,43 +148,12 @@ pub(super) fn read_fetched(package: &Package, source: &Source) -> Result<Option<
 /// When the package becomes too large.
 pub(super) fn write(package: &mut Package, folder: &Folder, kptfile: &Kptfile) -> Result<(), Failure> {
     let path = path(folder)?;
-    let mode = package.get(&path).map_or(lanai_krm::package::Mode::Regular, File::mode);
+    let mode = package.get(&path).map_or(Mode::Regular, File::mode);
     let file = File::new(kptfile.to_string().into_bytes(), mode);
     package
         .insert(path, file)
         .map(|_| ())
         .map_err(|error| Failure::new(format!("the Kptfile of package {}: {error}", Quoted(kptfile.name()))))
-}
-
-/// Where the package comes from; `None` when it has no upstream.
-///
-/// # Errors
-/// When the upstream is no Git repository, or says too little.
-pub(super) fn source(kptfile: &Kptfile) -> Result<Option<Source>, Failure> {
-    let Some(upstream) = &kptfile.fields().upstream else { return Ok(None) };
-    let Some(git) = upstream.git.as_ref().filter(|git| !git.repo.is_empty()) else {
-        return Err(Failure::new(format!(
-            "the upstream of package {} is no git repository",
-            Quoted(kptfile.name())
-        )));
-    };
-    let folder = address::folder(&git.directory)?;
-    Ok(Some(Source { repo: git.repo.clone(), folder, reference: git.reference.clone() }))
-}
-
-/// What was fetched; `None` when nothing was, or nobody knows what.
-///
-/// # Errors
-/// When it names no commit.
-pub(super) fn locked(kptfile: &Kptfile) -> Result<Option<Locked>, Failure> {
-    let lock = kptfile.fields().upstream_lock.as_ref().and_then(|lock| lock.git.as_ref());
-    let Some(lock) = lock.filter(|lock| !lock.commit.is_empty()) else { return Ok(None) };
-    let commit = lock.commit.parse().map_err(|error| {
-        Failure::new(format!("the upstreamLock of package {}: {error}", Quoted(kptfile.name())))
-    })?;
-    let folder = address::folder(&lock.directory)?;
-    let source = Source { repo: lock.repo.clone(), folder, reference: lock.reference.clone() };
-    Ok(Some(Locked { source, commit }))
 }
 
 /// Whether the package has an upstream and was not fetched: its Kptfile stands for it.

@@ -4,17 +4,17 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lanai_folder::{Applied, Copies, Lock, OddKind, Recovery};
+use lanai_folder::{Applied, Copies, Lock, OddKind, Recovery, Unfinished};
 use lanai_krm::Package;
-use lanai_types::Limits;
 use lanai_types::quote::Quoted;
+use lanai_types::{ByteSize, Limits};
 
 use crate::failure::{Failure, cause};
 use crate::io::Io;
 
 /// A package on disk, as it was read.
 #[derive(Debug)]
-pub(super) struct Local {
+pub(crate) struct Local {
     /// Its folder, from the root of the disk.
     pub root: PathBuf,
     pub package: Package,
@@ -22,18 +22,22 @@ pub(super) struct Local {
     lock: Option<Lock>,
 }
 
+/// What a package may have: more than a server takes, because it is the user's own.
+pub(crate) const LIMITS: Limits = Limits { max_stream: ByteSize::gib(2), ..Limits::DEFAULT };
+
 /// What is to be done with a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(crate) enum Purpose {
     Look,
     Change(&'static str),
 }
 
 impl Local {
-    /// Opens a package, after finishing what a killed command left behind.
+    /// Opens a package. To change it, what a killed command left behind is finished first; to look at it, nothing is
+    /// written, and such a change is seen as finished.
     ///
     /// # Errors
-    /// When the folder is not there or cannot be read, and when somebody else is changing it.
+    /// When the folder is not there or cannot be read; to change it, when somebody else does.
     pub fn open(path: &Path, purpose: Purpose, io: &mut Io<'_>) -> Result<Self, Failure> {
         let shown = path.display().to_string();
         let cannot = |why: &str| Failure::new(format!("cannot open {}: {why}", Quoted(&shown)));
@@ -45,22 +49,34 @@ impl Local {
             }
             Err(error) => return Err(cannot(&cause(&error))),
         };
-        recover(&root, purpose, io)?;
-        let mut contents = lanai_folder::read(&root, Limits::default()).map_err(failure)?;
+        match purpose {
+            Purpose::Look => Self::look(root, io),
+            Purpose::Change(who) => Self::take(root, who, io),
+        }
+    }
+
+    fn look(root: PathBuf, io: &mut Io<'_>) -> Result<Self, Failure> {
+        let view = lanai_folder::view(&root, LIMITS).map_err(failure)?;
+        for unfinished in &view.unfinished {
+            tell_unfinished(unfinished, io);
+        }
+        Ok(Self { root, package: view.package, lock: None })
+    }
+
+    fn take(root: PathBuf, who: &str, io: &mut Io<'_>) -> Result<Self, Failure> {
+        recover(&root, io)?;
+        let mut contents = lanai_folder::read(&root, LIMITS).map_err(failure)?;
         let inner = contents.odd.iter().filter(|odd| odd.kind == OddKind::Unfinished);
         let inner: Vec<PathBuf> = inner.filter_map(|odd| odd.path.parent().map(Path::to_path_buf)).collect();
         let inner: Vec<&PathBuf> = inner.iter().filter(|folder| **folder != root).collect();
         if !inner.is_empty() {
             for folder in inner {
-                recover(folder, purpose, io)?;
+                recover(folder, io)?;
             }
-            contents = lanai_folder::read(&root, Limits::default()).map_err(failure)?;
+            contents = lanai_folder::read(&root, LIMITS).map_err(failure)?;
         }
         // Behind the recoveries, which lock what they finish. What somebody changes meanwhile is noticed by the writing.
-        let lock = match purpose {
-            Purpose::Look => None,
-            Purpose::Change(who) => Some(lock(&root, who)?),
-        };
+        let lock = Some(lock(&root, who)?);
         Ok(Self { root, package: contents.package, lock })
     }
 
@@ -84,7 +100,7 @@ impl Local {
 }
 
 /// Makes a new folder, or fills an empty one.
-pub(super) fn create(root: &Path, package: &Package, io: &mut Io<'_>) -> Result<(), Failure> {
+pub(crate) fn create(root: &Path, package: &Package, io: &mut Io<'_>) -> Result<(), Failure> {
     if !root.is_dir() {
         return lanai_folder::create(root, package).map_err(failure);
     }
@@ -98,23 +114,20 @@ fn lock(root: &Path, who: &str) -> Result<Lock, Failure> {
     lanai_folder::lock(root, &who).map_err(failure)
 }
 
+/// What finishes a change that was interrupted.
+const FINISHER: &str = "the next \"lanai pkg update\" of the package";
+
 /// Finishes what a killed command left behind, and says so.
-fn recover(root: &Path, purpose: Purpose, io: &mut Io<'_>) -> Result<(), Failure> {
+fn recover(root: &Path, io: &mut Io<'_>) -> Result<(), Failure> {
     let mut copies = copies(root, io);
     match lanai_folder::recover(root, &mut copies, &mut ()).map_err(failure)? {
         Recovery::Nothing => {}
         Recovery::Foreign(journal) => {
-            let journal = journal.display().to_string();
-            let why =
-                format!("{} was made for another folder: the package may be half changed", Quoted(&journal));
-            if matches!(purpose, Purpose::Change(_)) {
-                let hint = format!(
-                    "restore its files, then remove the folder of the journal ({})",
-                    lanai_folder::STATE_FOLDER
-                );
-                return Err(Failure::new(why).hint(hint));
-            }
-            io.tell(&format!("note: {why}"));
+            let hint = format!(
+                "restore its files, then remove the folder of the journal ({})",
+                lanai_folder::STATE_FOLDER
+            );
+            return Err(Failure::new(foreign(&journal)).hint(hint));
         }
         Recovery::Undone => {
             io.tell("note: a command was interrupted here before it changed anything; its plan was dropped");
@@ -125,6 +138,32 @@ fn recover(root: &Path, purpose: Purpose, io: &mut Io<'_>) -> Result<(), Failure
         }
     }
     Ok(())
+}
+
+/// Says what those should know who only look.
+fn tell_unfinished(unfinished: &Unfinished, io: &mut Io<'_>) {
+    let shown = |path: &Path| Quoted(&path.display().to_string()).to_string();
+    io.tell(&match unfinished {
+        Unfinished::Working { root, holder } => {
+            format!("note: {} is being changed by {holder}; shown is what comes out", shown(root))
+        }
+        Unfinished::Interrupted { root } => format!(
+            "note: a command was interrupted in {}; shown is what comes out when {FINISHER} finishes it",
+            shown(root)
+        ),
+        Unfinished::Planned { root } => format!(
+            "note: a command was interrupted in {} before it changed anything; {FINISHER} drops its plan",
+            shown(root)
+        ),
+        Unfinished::Foreign { journal } => format!("note: {}", foreign(journal)),
+    });
+}
+
+fn foreign(journal: &Path) -> String {
+    format!(
+        "{} was made for another folder, or by another version of the program: the package may be half changed",
+        Quoted(&journal.display().to_string())
+    )
 }
 
 fn tell_kept(root: &Path, applied: &Applied, io: &mut Io<'_>) {
@@ -158,7 +197,7 @@ fn tell_kept(root: &Path, applied: &Applied, io: &mut Io<'_>) {
 }
 
 /// A path from the root of the disk; what it names need not be there.
-pub(super) fn absolute(path: &Path, io: &Io<'_>) -> Result<PathBuf, Failure> {
+pub(crate) fn absolute(path: &Path, io: &Io<'_>) -> Result<PathBuf, Failure> {
     let joined = io.folder.join(path);
     let joined = if joined.as_os_str().is_empty() { PathBuf::from(".") } else { joined };
     std::path::absolute(&joined).map_err(|error| {
@@ -167,12 +206,12 @@ pub(super) fn absolute(path: &Path, io: &Io<'_>) -> Result<PathBuf, Failure> {
 }
 
 /// The last part of a path.
-pub(super) fn base(path: &Path) -> String {
+pub(crate) fn base(path: &Path) -> String {
     path.file_name().unwrap_or(OsStr::new("/")).to_string_lossy().into_owned()
 }
 
 /// Where copies of the files of a package go: never into the package.
-pub(super) fn copies(root: &Path, io: &Io<'_>) -> Copies {
+pub(crate) fn copies(root: &Path, io: &Io<'_>) -> Copies {
     let variable = |name: &str| io.environment.get(OsStr::new(name)).filter(|value| !value.is_empty());
     let state = variable("XDG_STATE_HOME").map(PathBuf::from);
     let state = state.or_else(|| variable("HOME").map(|home| Path::new(home).join(".local/state")));
@@ -184,7 +223,7 @@ pub(super) fn copies(root: &Path, io: &Io<'_>) -> Copies {
 
 /// An error of a folder, with what helps.
 #[allow(clippy::needless_pass_by_value, reason = "for `map_err`")]
-pub(super) fn failure(error: lanai_folder::Error) -> Failure {
+pub(crate) fn failure(error: lanai_folder::Error) -> Failure {
     use lanai_folder::Error;
     let failure = Failure::new(error.to_string());
     match error {

@@ -4,16 +4,15 @@
 
 use lanai_krm::Package;
 use lanai_krm::ignore::Dialect;
+use lanai_krm::merge_mark::{MergeMark, UPSTREAM_IDENTIFIER, is_mark};
 use lanai_krm::package::{File, ReadOptions};
 use lanai_types::SafePath;
 use lanai_yaml::path::Segment;
 use lanai_yaml::{CommentPlace, Content, Document, Kind, NodeRef, Path, Stream, edit};
 
-const COMMENT: &str = "kpt-merge:";
 /// How many threads mark files, and how many files are worth one.
 const MAX_THREADS: usize = 8;
 const MIN_SHARE: usize = 16;
-const ANNOTATION: &str = "internal.kpt.dev/upstream-identifier";
 
 /// Marks every resource with a name, a namespace or labels in the YAML files of a package. All other bytes stay.
 ///
@@ -82,25 +81,25 @@ impl Wanted {
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         let comments = [metadata.line_comment(), key.line_comment()];
         let existing = comments.into_iter().flatten().next();
-        let marked = existing.as_deref().and_then(identity);
-        let is_marked = existing.as_deref().is_some_and(|comment| mark_of(comment).is_some());
+        let marked = existing.as_deref().and_then(MergeMark::parse).filter(|mark| !mark.name.is_empty());
+        let is_marked = existing.as_deref().is_some_and(is_mark);
         let head = existing.filter(|_| !is_marked).map(|comment| {
             let above = key.head_comment().map_or_else(String::new, |above| above + "\n");
             above + &comment
         });
-        let (namespace, name) = marked.clone().unwrap_or((namespace, name));
-        let in_namespace = if namespace.is_empty() { "default" } else { &namespace };
-        let annotated = metadata.get("annotations").and_then(|all| all.get(ANNOTATION)).is_some();
+        let mark = marked.unwrap_or(MergeMark { namespace, name });
+        let in_namespace = if mark.namespace.is_empty() { "default" } else { &mark.namespace };
+        let annotated = metadata.get("annotations").and_then(|all| all.get(UPSTREAM_IDENTIFIER)).is_some();
         Some(Self {
-            comment: (!is_marked).then(|| format!("# {COMMENT} {namespace}/{name}")),
+            comment: (!is_marked).then(|| format!("# {mark}")),
             head,
-            annotation: (!annotated).then(|| format!("{group}|{kind}|{in_namespace}|{name}")),
+            annotation: (!annotated).then(|| format!("{group}|{kind}|{in_namespace}|{}", mark.name)),
         })
     }
 
     fn put(&self, document: &mut Document) -> Result<(), edit::Error> {
         if let Some(value) = &self.annotation {
-            let path = ["metadata", "annotations", ANNOTATION].map(|key| Segment::Key(key.into()));
+            let path = ["metadata", "annotations", UPSTREAM_IDENTIFIER].map(|key| Segment::Key(key.into()));
             let quoted = format!("'{}'", value.replace('\'', "''"));
             let content = Content::parse(&quoted).unwrap_or_else(|_| Content::string(value.as_str()));
             document.set(&Path::from_iter(path), content)?;
@@ -113,17 +112,6 @@ impl Wanted {
             document.root_mut().set_key_comment("metadata", CommentPlace::Line, comment)
         })
     }
-}
-
-/// Namespace and name in a comment.
-fn identity(comment: &str) -> Option<(String, String)> {
-    let (namespace, name) = mark_of(comment)?.split_once('/')?;
-    (!name.is_empty()).then(|| (namespace.to_owned(), name.to_owned()))
-}
-
-/// What a comment says as a mark; `None` when it is something else.
-fn mark_of(comment: &str) -> Option<&str> {
-    Some(comment.trim_start_matches(['#', ' ']).strip_prefix(COMMENT)?.trim())
 }
 
 fn text(node: Option<NodeRef<'_>>) -> Option<String> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use lanai_krm::package::{File, Folder};
 use lanai_krm::{Kptfile, Package};
 use lanai_merge::{Conflict, Options, Policy, three_way};
-use lanai_repository::Want;
+use lanai_repository::{Revision, Want};
 use lanai_types::quote::Quoted;
 use lanai_types::{Limits, SafePath};
 
@@ -51,7 +51,7 @@ pub(super) fn graft(tree: &mut Package, folder: &Folder, package: &Package) -> R
 }
 
 /// The packages inside that have an upstream and were never fetched.
-fn unfetched(tree: &Package) -> Vec<Folder> {
+pub(super) fn unfetched(tree: &Package) -> Vec<Folder> {
     let roots = tree.package_roots().into_iter().filter(|folder| *folder != Folder::Root);
     roots
         .filter(|folder| parsed(tree, folder).is_some_and(|kptfile| kptfile::is_unfetched(&kptfile)))
@@ -91,7 +91,7 @@ pub(super) fn fetch_all(
 }
 
 /// The folder of a folder, seen from the root.
-fn below(outer: &Folder, inner: &Folder) -> Result<Folder, Failure> {
+pub(super) fn below(outer: &Folder, inner: &Folder) -> Result<Folder, Failure> {
     match (outer, inner) {
         (Folder::Root, _) => Ok(inner.clone()),
         (_, Folder::Root) => Ok(outer.clone()),
@@ -102,7 +102,7 @@ fn below(outer: &Folder, inner: &Folder) -> Result<Folder, Failure> {
 }
 
 /// Files of a package that have no place in the one around it.
-fn unfitting(folder: &Folder, error: &dyn std::fmt::Display) -> Failure {
+pub(super) fn unfitting(folder: &Folder, error: &dyn std::fmt::Display) -> Failure {
     match folder {
         Folder::Root => Failure::new(error.to_string()),
         Folder::At(path) => Failure::new(format!("package {}: {error}", Quoted(path.as_str()))),
@@ -124,12 +124,12 @@ pub(super) fn fetch_one(
     io: &mut Io<'_>,
 ) -> Result<(), Failure> {
     let Some(local) = kptfile::read(tree, folder, root)? else { return Ok(()) };
-    let Some(source) = kptfile::source(&local)? else { return Ok(()) };
+    let Some(source) = local.source()? else { return Ok(()) };
     let (mut fetched, found, commit) = fetch(&source, repositories, io)?;
     let theirs = kptfile::read_fetched(&fetched, &source)?;
     let mut kptfile = match &theirs {
         Some(theirs) => merged_kptfile(theirs, &local, folder, io)?,
-        None => local.clone(),
+        None => local.into(),
     };
     kptfile::set_origin(&mut kptfile, &source, &found, commit)?;
     kptfile::write(&mut fetched, &Folder::Root, &kptfile)?;
@@ -140,15 +140,23 @@ pub(super) fn fetch_one(
     graft(tree, folder, &both)
 }
 
+/// The revision that a source names; the default branch where it names none.
+pub(super) fn revision(source: &Source) -> Result<Revision, Failure> {
+    if source.reference.is_empty() {
+        return Ok(Revision::DefaultBranch);
+    }
+    source.reference.parse().map_err(|error| {
+        Failure::new(format!("the version of repository {}: {error}", Quoted(&shown(&source.repo))))
+    })
+}
+
 /// Reads a folder of a repository, and says so. Returns what was found under which name, and the commit.
 pub(super) fn fetch(
     source: &Source,
     repositories: &mut Repositories,
     io: &mut Io<'_>,
 ) -> Result<(Package, String, lanai_types::CommitId), Failure> {
-    let revision = source.reference.parse().map_err(|error| {
-        Failure::new(format!("the version of repository {}: {error}", Quoted(&shown(&source.repo))))
-    })?;
+    let revision = revision(source)?;
     io.tell(&format!("Fetching {}@{}", shown(&source.repo), source.reference));
     let found = repositories.find(&source.repo, &revision, &source.folder, io)?;
     let want = Want { commit: found.resolved.commit, folder: source.folder.clone() };

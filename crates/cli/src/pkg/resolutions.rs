@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lanai_merge::{ConflictId, Resolution, Take};
 use lanai_types::quote::Quoted;
-use lanai_yaml::Document;
+use lanai_yaml::{Document, Kind};
 
 use super::conflicts::{Entry, Report};
 use crate::failure::{Failure, cause};
@@ -15,6 +15,9 @@ use crate::io::Io;
 pub(super) struct Resolutions {
     shown: String,
     report: Report,
+    /// Where the entries of `updates` and `conflicts` begin.
+    update_lines: Vec<usize>,
+    conflict_lines: Vec<usize>,
 }
 
 /// A decision for a conflict of a package inside the package.
@@ -44,8 +47,24 @@ impl Resolutions {
                 .hint("begin with what \"lanai pkg update -o yaml --dry-run\" prints")
         };
         let document = Document::parse(text).map_err(|error| refused(format!("{error:#}")))?;
+        let found = match document.root().kind() {
+            Kind::Mapping => None,
+            Kind::Sequence => Some("a list"),
+            Kind::Scalar if document.root().is_null() => Some("nothing"),
+            Kind::Scalar | Kind::Alias => Some("a single value"),
+        };
+        if let Some(found) = found {
+            let line = document.root().position().line;
+            return Err(refused(format!(
+                "line {line}: there is {found}, where the report of an update is needed: package, updates and conflicts"
+            )));
+        }
         let report = document.root().deserialize().map_err(|error| refused(format!("{error:#}")))?;
-        Ok(Self { shown, report })
+        let lines = |field: &str| {
+            let list = document.root().get(field);
+            list.map_or_else(Vec::new, |list| list.items().map(|item| item.position().line).collect())
+        };
+        Ok(Self { shown, report, update_lines: lines("updates"), conflict_lines: lines("conflicts") })
     }
 
     /// Checks the decisions against the conflicts that there are now, and returns them.
@@ -54,18 +73,18 @@ impl Resolutions {
     /// All that are about another update, about no conflict, about other values, or decide nothing that can be decided.
     pub fn decisions(&self, now: &Report) -> Result<Vec<Decision>, Failure> {
         let mut wrong = Vec::new();
-        for update in &self.report.updates {
+        for (update, line) in self.report.updates.iter().zip(&self.update_lines) {
             let current = now.updates.iter().find(|current| current.package == update.package);
             if current.is_none_or(|current| (&current.from, &current.to) != (&update.from, &update.to)) {
                 wrong.push(format!(
-                    "package {}: it was made for the update to commit {}, which is not this one",
+                    "line {line}: package {}: it was made for the update to commit {}, which is not this one",
                     Quoted(&update.package),
                     update.to
                 ));
             }
         }
         let mut decisions = Vec::new();
-        for entry in &self.report.conflicts {
+        for (entry, line) in self.report.conflicts.iter().zip(&self.conflict_lines) {
             let found =
                 now.conflicts.iter().find(|found| found.id == entry.id && found.package == entry.package);
             match check(entry, found) {
@@ -74,7 +93,7 @@ impl Resolutions {
                     package: entry.package.clone(),
                     resolution: Resolution { conflict: ConflictId::new(entry.id.as_str()), take },
                 }),
-                Err(why) => wrong.push(format!("conflict {}: {why}", Quoted(&entry.id))),
+                Err(why) => wrong.push(format!("line {line}: conflict {}: {why}", Quoted(&entry.id))),
             }
         }
         if wrong.is_empty() {

@@ -8,19 +8,20 @@ use lanai_krm::kptfile::UpdateStrategy;
 use lanai_krm::package::Folder;
 use lanai_krm::{Kptfile, Package};
 use lanai_merge::{Conflict, Merged, Options, Policy, Side, Strategy, Take, three_way};
-use lanai_repository::{Revision, Want};
+use lanai_repository::Revision;
 use lanai_types::quote::Quoted;
 
 use super::address::Target;
 use super::args::{Format, PolicyName, Update};
-use super::conflicts::{self, Entry, Files, Open, Report};
-use super::diff::{Labels, changes};
-use super::dirty::{self, Care};
-use super::kptfile::{self, Locked, Source};
+use super::conflicts::{Entry, Files, Open, Report};
+use super::dirty::{self, Care, Git};
+use super::kptfile::{self, Read, Source};
 use super::local::{Local, Purpose};
 use super::nested::{self, Sides};
+use super::patch::{Labels, changes};
 use super::resolutions::{Decision, Resolutions};
-use super::upstream::{Repositories, shown};
+use super::upstream::Repositories;
+use super::versions::{Request, Versions};
 use super::{ignored, local, marks};
 use crate::failure::Failure;
 use crate::io::{Audience, Exit, Io};
@@ -31,7 +32,7 @@ pub(super) fn run(update: &Update, dialect: Dialect, io: &mut Io<'_>) -> Result<
     let purpose = if update.dry_run { Purpose::Look } else { Purpose::Change("lanai pkg update") };
     let local = Local::open(Path::new(&target.path), purpose, io)?;
     let mut repositories = Repositories::new(io)?;
-    let mut work = Work {
+    let work = Work {
         local: &local,
         update,
         dialect,
@@ -39,8 +40,27 @@ pub(super) fn run(update: &Update, dialect: Dialect, io: &mut Io<'_>) -> Result<
         decisions: Vec::new(),
         repositories: &mut repositories,
     };
+    let git = Git::new(&local.root, io);
+    std::thread::scope(|scope| {
+        let care = match (update.dry_run, update.force) {
+            (true, _) => None,
+            (false, true) => Some(Care::SaveCopies),
+            (false, false) => Some(Care::Refuse(git.ask(scope)?)),
+        };
+        finish(work, resolutions.as_ref(), care, io)
+    })
+}
+
+/// Merges, and writes what comes out with care; without, it is only shown.
+fn finish(
+    mut work: Work<'_>,
+    resolutions: Option<&Resolutions>,
+    care: Option<Care<'_>>,
+    io: &mut Io<'_>,
+) -> Result<Exit, Failure> {
+    let (local, update) = (work.local, work.update);
     let mut outcome = work.all(io)?;
-    if let Some(resolutions) = &resolutions {
+    if let Some(resolutions) = resolutions {
         work.decisions = resolutions.decisions(&outcome.report)?;
         // What was fetched is still there; what was said about it need not be said again.
         let mut nowhere = std::io::sink();
@@ -52,11 +72,12 @@ pub(super) fn run(update: &Update, dialect: Dialect, io: &mut Io<'_>) -> Result<
             folder: io.folder.clone(),
             environment: io.environment.clone(),
             audience: Audience::Record,
+            program: None,
         };
         outcome = work.all(&mut quiet)?;
     }
     let Outcome { after, mut report } = outcome;
-    ignored::warn(&after, dialect, io);
+    ignored::warn(&after, work.dialect, io);
     let diff = local.package.diff(&after);
     report.files =
         Files { added: diff.added.clone(), changed: diff.changed.clone(), removed: diff.removed.clone() };
@@ -67,20 +88,33 @@ pub(super) fn run(update: &Update, dialect: Dialect, io: &mut Io<'_>) -> Result<
         io.print(&changes(&local.package, &after, labels, io.colour))?;
     }
     if open > 0 {
-        io.print(&report.text(update.output)?)?;
+        unless_nobody_reads(io.print(&report.text(update.output)?))?;
         io.tell(&format!("error: {open} conflict(s) are not decided; nothing was changed"));
         io.tell("hint: print them with -o yaml, choose a side for each, and hand that back with --resolve");
         return Ok(Exit::Conflicts);
     }
-    if !update.dry_run {
-        let care = if update.force { Care::SaveCopies } else { Care::Refuse };
+    let text = report.text(update.output)?;
+    if let Some(care) = care {
         dirty::guard(&local.root, &local.package, &diff, care, io)?;
         local.write(&after, io)?;
     }
-    io.print(&report.text(update.output)?)?;
+    let printed = unless_nobody_reads(io.print(&text));
     let done = if update.dry_run { "Would update" } else { "Updated" };
     io.tell(&format!("\n{done} {} package(s).", report.updates.len()));
-    Ok(Exit::Success)
+    match printed {
+        Err(failure) if !update.dry_run => {
+            Err(failure.context("the package was updated, but its conflicts could not be shown"))
+        }
+        other => other.map(|()| Exit::Success),
+    }
+}
+
+/// What was done does not depend on who reads about it.
+fn unless_nobody_reads(printed: Result<(), Failure>) -> Result<(), Failure> {
+    match printed {
+        Err(Failure::NobodyReads) => Ok(()),
+        other => other,
+    }
 }
 
 /// One update, of the package and those inside it.
@@ -104,15 +138,6 @@ struct Next {
     folder: Folder,
     /// The version to move to; where there is none, the one that its Kptfile names.
     version: Option<String>,
-}
-
-/// The upstream of a package, now and before.
-struct Versions {
-    original: Package,
-    upstream: Package,
-    update: conflicts::Update,
-    found: String,
-    commit: lanai_types::CommitId,
 }
 
 impl Work<'_> {
@@ -150,7 +175,7 @@ impl Work<'_> {
         let Some(kptfile) = kptfile::read(tree, folder, root)? else {
             return Err(Failure::new(format!("no Kptfile found at {}", Quoted(&root.display().to_string()))));
         };
-        let Some(old) = kptfile::source(&kptfile)? else {
+        let Some(old) = kptfile.source()? else {
             return Err(Failure::new(format!(
                 "package {} must have an upstream reference",
                 Quoted(kptfile.name())
@@ -167,7 +192,10 @@ impl Work<'_> {
             ..old.clone()
         };
         let strategy = self.strategy(&kptfile, folder)?;
-        let versions = self.fetch(&kptfile, &new, folder, io)?;
+        let origin = self.update.origin.as_deref().filter(|_| *folder == Folder::Root);
+        let revision = revision(next.version.as_deref(), &kptfile, &new)?;
+        let request = Request { kptfile: &kptfile, folder, new: &new, revision, strategy, origin };
+        let versions = request.fetch(self.repositories, io)?;
         io.tell(&format!(
             "Updating package {} with strategy {}.",
             Quoted(&local::base(Path::new(&name))),
@@ -186,6 +214,7 @@ impl Work<'_> {
             kptfile::read_fetched(&sides.upstream, &new).and(Err(failure))
         })?;
         let mut merged = fresh
+            .map(Kptfile::from)
             .ok_or_else(|| Failure::new(format!("the merge of package {} left no Kptfile", Quoted(&name))))?;
         kptfile::set_origin(&mut merged, &new, &found, commit)?;
         if let Some(flag) = self.update.strategy.filter(|_| *folder == Folder::Root) {
@@ -219,53 +248,6 @@ impl Work<'_> {
         })
     }
 
-    /// Fetches what both sides began with and what upstream has now, in one transfer where they are in one repository.
-    fn fetch(
-        &mut self,
-        kptfile: &Kptfile,
-        new: &Source,
-        folder: &Folder,
-        io: &mut Io<'_>,
-    ) -> Result<Versions, Failure> {
-        let locked = kptfile::locked(kptfile)?;
-        io.tell(&format!("Fetching upstream from {}@{}", shown(&new.repo), new.reference));
-        let revision = match new.reference.as_str() {
-            "" => Revision::DefaultBranch,
-            reference => reference.parse().map_err(|error| {
-                Failure::new(format!("the upstream of package {}: {error}", Quoted(kptfile.name())))
-            })?,
-        };
-        let found = self.repositories.find(&new.repo, &revision, &new.folder, io)?;
-        let commit = found.resolved.commit;
-        let mut wants = vec![Want { commit, folder: new.folder.clone() }];
-        if let Some(Locked { source, commit }) = &locked {
-            io.tell(&format!("Fetching origin from {}@{}", shown(&source.repo), commit.object_id().short()));
-            if source.repo == new.repo {
-                wants.push(Want { commit: *commit, folder: source.folder.clone() });
-            }
-        }
-        let mut packages = self.repositories.read(&found.remote, &wants, io)?.into_iter();
-        let empty = || Package::new(*self.local.package.limits());
-        let upstream = packages.next().unwrap_or_else(empty);
-        let original = match (&locked, packages.next()) {
-            (_, Some(original)) => original,
-            (None, None) => empty(),
-            (Some(Locked { source, commit }), None) => {
-                let other =
-                    self.repositories.find(&source.repo, &Revision::Commit(*commit), &source.folder, io)?;
-                let want = Want { commit: *commit, folder: source.folder.clone() };
-                self.repositories.read(&other.remote, &[want], io)?.pop().unwrap_or_else(empty)
-            }
-        };
-        let update = conflicts::Update {
-            package: folder.to_string(),
-            from: locked.map(|locked| locked.commit.to_string()),
-            version: new.reference.clone(),
-            to: commit.to_string(),
-        };
-        Ok(Versions { original, upstream, update, found: found.resolved.name, commit })
-    }
-
     /// Merges, with the decisions that were made for this package.
     fn merge(&self, sides: &mut Sides, strategy: Strategy, folder: &Folder) -> Result<Merged, Failure> {
         let aside = sides.set_aside();
@@ -281,6 +263,7 @@ impl Work<'_> {
                 PolicyName::Upstream | PolicyName::Fail => Policy::UpstreamWins,
             },
             resolutions: resolutions.map(|decision| decision.resolution.clone()).collect(),
+            ignore_dialect: self.dialect,
         };
         let merged = three_way(&sides.original, &sides.upstream, &sides.local, &options);
         let mut merged = merged.map_err(|error| {
@@ -299,7 +282,7 @@ impl Work<'_> {
     }
 
     /// The flag, else what the Kptfile says, else by resources.
-    fn strategy(&self, kptfile: &Kptfile, folder: &Folder) -> Result<Strategy, Failure> {
+    fn strategy(&self, kptfile: &Read, folder: &Folder) -> Result<Strategy, Failure> {
         if let Some(flag) = self.update.strategy.filter(|_| *folder == Folder::Root) {
             return Ok(flag.into());
         }
@@ -310,8 +293,7 @@ impl Work<'_> {
             return Ok(Strategy::default());
         }
         word.parse().map_err(|error: lanai_merge::Error| {
-            Failure::new(format!("the Kptfile of package {}: {error}", Quoted(kptfile.name())))
-                .hint("--strategy names another one")
+            kptfile.refused(&["upstream", "updateStrategy"], &error).hint("--strategy names another one")
         })
     }
 
@@ -326,12 +308,23 @@ impl Work<'_> {
         let mut next = Vec::new();
         for inner in tree.direct_subpackages(folder) {
             let Some(kptfile) = kptfile::read(tree, &inner, &self.local.root)? else { continue };
-            let Some(source) = kptfile::source(&kptfile)? else { continue };
+            let Some(source) = kptfile.source()? else { continue };
             let version = nested::moves_with(old, &source, &new.reference);
             next.push(Next { folder: inner, version });
         }
         Ok(next)
     }
+}
+
+/// The revision to move to: the one that was asked for, else the one of the Kptfile.
+fn revision(asked: Option<&str>, kptfile: &Read, new: &Source) -> Result<Revision, Failure> {
+    if new.reference.is_empty() {
+        return Ok(Revision::DefaultBranch);
+    }
+    new.reference.parse().map_err(|error: lanai_repository::revision::Error| match asked {
+        Some(_) => Failure::new(error.to_string()),
+        None => kptfile.refused(&["upstream", "git", "ref"], &error),
+    })
 }
 
 fn set_strategy(kptfile: &mut Kptfile, strategy: Strategy) -> Result<(), Failure> {

@@ -20,8 +20,8 @@ pub(super) struct Repositories {
     folder: PathBuf,
     found: HashMap<(String, Revision, Folder), Found>,
     read: HashMap<(String, CommitId, Folder), Package>,
-    /// Links that were left out, and told.
-    links: BTreeSet<SafePath>,
+    /// Links and submodules that were left out, and told.
+    left_out: BTreeSet<SafePath>,
 }
 
 /// A revision that was found.
@@ -30,6 +30,30 @@ pub(super) struct Found {
     /// The repository under the name by which it answers.
     pub remote: RemoteUrl,
     pub resolved: Resolved,
+}
+
+/// Why folders were not read.
+pub(super) enum Unread {
+    /// The repository does not have the commit, or no longer.
+    Lost {
+        commit: CommitId,
+        failure: Failure,
+    },
+    Other(Failure),
+}
+
+impl From<Unread> for Failure {
+    fn from(unread: Unread) -> Self {
+        match unread {
+            Unread::Lost { failure, .. } | Unread::Other(failure) => failure,
+        }
+    }
+}
+
+impl From<Failure> for Unread {
+    fn from(failure: Failure) -> Self {
+        Self::Other(failure)
+    }
 }
 
 impl Repositories {
@@ -55,14 +79,14 @@ impl Repositories {
             home,
             environment: io.environment.clone(),
             limits: lanai_repository::Limits::default(),
-            package_limits: lanai_types::Limits::default(),
+            package_limits: super::local::LIMITS,
         };
         Ok(Self {
             remotes: Remotes::new(options),
             folder: io.folder.clone(),
             found: HashMap::new(),
             read: HashMap::new(),
-            links: BTreeSet::new(),
+            left_out: BTreeSet::new(),
         })
     }
 
@@ -108,15 +132,17 @@ impl Repositories {
         remote: &RemoteUrl,
         wants: &[Want],
         io: &mut Io<'_>,
-    ) -> Result<Vec<Package>, Failure> {
+    ) -> Result<Vec<Package>, Unread> {
         let key = |want: &Want| (remote.to_string(), want.commit, want.folder.clone());
         let missing: Vec<Want> =
             wants.iter().filter(|want| !self.read.contains_key(&key(want))).cloned().collect();
         if !missing.is_empty() {
-            let contents = watched(&remote.to_string(), io, |progress| {
-                self.remotes.packages(remote, &missing, progress).map_err(failure)
-            })??;
+            let contents = either(remote.with_secrets(), io, |remote, progress| {
+                self.remotes.packages(&remote, &missing, progress)
+            })?;
+            let contents = contents.map_err(unread)?;
             for (want, content) in missing.iter().zip(contents) {
+                self.tell_left_out("submodule", content.submodules, io);
                 let package = self.without_links(content.package, io);
                 self.read.insert(key(want), package);
             }
@@ -130,43 +156,64 @@ impl Repositories {
         io: &mut Io<'_>,
         question: impl Fn(RemoteUrl, &dyn Progress) -> Result<T, Error> + Sync,
     ) -> Result<T, Failure> {
-        let place = self.place(repo);
-        let url = |text: &str| text.parse::<RemoteUrl>().map_err(|error| Failure::new(error.to_string()));
-        let remote = url(&place)?;
-        watched(&remote.to_string(), io, |progress| {
-            let first = match question(remote, progress) {
-                Ok(answer) => return Ok(answer),
-                Err(error) => error,
-            };
-            let other = place.strip_suffix(".git").is_none()
-                && matches!(
-                    first,
-                    Error::NotARepository { .. } | Error::Unreachable { .. } | Error::Credentials { .. }
-                );
-            if other && let Ok(answer) = question(url(&format!("{place}.git"))?, progress) {
-                return Ok(answer);
-            }
-            Err(failure(first))
-        })?
+        either(&self.place(repo), io, question)?.map_err(failure)
     }
 
-    /// Leaves out symbolic links, and says so once for each.
+    /// Leaves out symbolic links, and says so.
     fn without_links(&mut self, mut package: Package, io: &mut Io<'_>) -> Package {
         let links = package.iter().filter(|(_, file)| file.mode() == Mode::Symlink);
         let links: Vec<SafePath> = links.map(|(path, _)| path.clone()).collect();
-        for link in links {
-            package.remove(&link);
-            if !self.links.contains(&link) {
-                io.tell(&format!("[Warn] Ignoring symlink {}", Quoted(link.as_str())));
-                self.links.insert(link);
+        for link in &links {
+            package.remove(link);
+        }
+        self.tell_left_out("symlink", links, io);
+        package
+    }
+
+    /// Says once for each what is not fetched.
+    fn tell_left_out(&mut self, what: &str, paths: Vec<SafePath>, io: &mut Io<'_>) {
+        for path in paths {
+            if !self.left_out.contains(&path) {
+                io.tell(&format!("[Warn] Ignoring {what} {}", Quoted(path.as_str())));
+                self.left_out.insert(path);
             }
         }
-        package
     }
 
     /// A relative path begins where the command runs.
     fn place(&self, repo: &str) -> String {
         if is_relative(repo) { self.folder.join(repo).display().to_string() } else { repo.to_owned() }
+    }
+}
+
+/// Asks a repository; one that is not there under that address is asked as `REPO.git`, too: Kptfiles leave that out.
+fn either<T: Send>(
+    place: &str,
+    io: &mut Io<'_>,
+    question: impl Fn(RemoteUrl, &dyn Progress) -> Result<T, Error> + Sync,
+) -> Result<Result<T, Error>, Failure> {
+    let url = |text: &str| text.parse::<RemoteUrl>().map_err(|error| Failure::new(error.to_string()));
+    let remote = url(place)?;
+    let other = match place.strip_suffix(".git") {
+        Some(_) => None,
+        None => Some(url(&format!("{place}.git"))?),
+    };
+    let is_elsewhere = |error: &Error| {
+        matches!(error, Error::NotARepository { .. } | Error::Unreachable { .. } | Error::Credentials { .. })
+    };
+    watched(&remote.to_string(), io, |progress| match (question(remote, progress), other) {
+        (Err(first), Some(other)) if is_elsewhere(&first) => match question(other, progress) {
+            Err(second) if is_elsewhere(&second) => Err(first),
+            answer => answer,
+        },
+        (answer, _) => answer,
+    })
+}
+
+fn unread(error: Error) -> Unread {
+    match error {
+        Error::UnknownCommit { commit, .. } => Unread::Lost { commit, failure: failure(error) },
+        other => Unread::Other(failure(other)),
     }
 }
 

@@ -105,22 +105,41 @@ impl Meter {
 
     fn text(&self, seconds: u64) -> String {
         let place = &self.place;
-        let Some(Report { phase, done, total, .. }) = self.last else {
+        let Some(Report { phase, done, total, bytes }) = self.last else {
             return format!("waiting for {place} … {seconds} s");
         };
-        let what = match phase {
-            Phase::Waiting => "waiting for another process".to_owned(),
-            Phase::Connecting => format!("connecting to {place}"),
-            Phase::Listing => format!("waiting for the branches and tags of {place}"),
-            Phase::Receiving => format!("receiving objects from {place}"),
-            Phase::Reading => "reading files".to_owned(),
+        let what = match (phase, total) {
+            (Phase::Waiting, _) => "waiting for another process".to_owned(),
+            (Phase::Connecting, _) => format!("connecting to {place}"),
+            (Phase::Listing, _) => format!("waiting for the branches and tags of {place}"),
+            (Phase::Receiving, None) => format!("receiving objects from {place}"),
+            (Phase::Receiving, Some(total)) => format!("receiving {total} objects from {place}"),
+            (Phase::Reading, _) => format!("reading files: {done}"),
         };
-        match (done, total) {
-            (0, None) => format!("{what} … {seconds} s"),
-            (done, None) => format!("{what}: {done} … {seconds} s"),
-            (done, Some(total)) => format!("{what}: {done}/{total} … {seconds} s"),
+        match phase {
+            Phase::Receiving if bytes > 0 => format!("{what}: {} … {seconds} s", amount(bytes)),
+            Phase::Waiting | Phase::Connecting | Phase::Listing | Phase::Receiving | Phase::Reading => {
+                format!("{what} … {seconds} s")
+            }
         }
     }
+}
+
+/// About how many bytes, for people.
+#[allow(clippy::cast_precision_loss, reason = "it is rounded")]
+fn amount(bytes: u64) -> String {
+    const UNITS: [&str; 3] = ["KiB", "MiB", "GiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = UNITS[0];
+    for larger in &UNITS[1..] {
+        if value >= 1024.0 {
+            (value, unit) = (value / 1024.0, larger);
+        }
+    }
+    format!("{value:.1} {unit}")
 }
 
 #[cfg(test)]
@@ -141,14 +160,24 @@ mod tests {
         assert_eq!(line.as_deref(), Some("waiting for https://example.com … 1 s"));
         let soon = start + PATIENCE + PAUSE;
         assert_eq!(meter.line(soon), None, "nothing is new");
-        meter.last = Some(Report { phase: Phase::Receiving, done: 7, total: Some(9), bytes: 0 });
+        meter.last = Some(Report { phase: Phase::Receiving, done: 0, total: Some(9), bytes: 1_500 });
         let line = meter.line(soon);
-        assert_eq!(line.as_deref(), Some("receiving objects from https://example.com: 7/9 … 1 s"));
-        meter.last = Some(Report { phase: Phase::Receiving, done: 8, total: Some(9), bytes: 0 });
+        assert_eq!(line.as_deref(), Some("receiving 9 objects from https://example.com: 1.5 KiB … 1 s"));
+        meter.last = Some(Report { phase: Phase::Receiving, done: 0, total: Some(9), bytes: 1_700 });
         assert_eq!(meter.line(soon + PAUSE / 2), None, "what is shown stays for a moment");
         meter.last = Some(Report { phase: Phase::Connecting, done: 0, total: None, bytes: 0 });
         let line = meter.line(start + Duration::from_secs(12));
         assert_eq!(line.as_deref(), Some("connecting to https://example.com … 12 s"));
+    }
+
+    #[test]
+    fn amounts_are_rounded() {
+        let check = |bytes: u64, expected: &str| assert_eq!(amount(bytes), expected);
+        check(0, "0 B");
+        check(1023, "1023 B");
+        check(1024, "1.0 KiB");
+        check(10 << 20, "10.0 MiB");
+        check(5 << 40, "5120.0 GiB");
     }
 
     #[test]
@@ -182,6 +211,7 @@ mod tests {
             folder: PathBuf::new(),
             environment: BTreeMap::new(),
             audience,
+            program: None,
         };
         watched("a server", &mut io, work).unwrap()
     }

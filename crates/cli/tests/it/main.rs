@@ -36,6 +36,7 @@ fn relative_names_begin_in_the_folder_that_was_given() {
         folder: folder.path().into(),
         environment: BTreeMap::new(),
         audience: Audience::Record,
+        program: None,
     };
     let exit = run(arguments("lanai yaml set f.yaml a 2 --diff"), &mut io);
     let diff = "\u{1b}[1m--- f.yaml\u{1b}[0m\n\u{1b}[1m+++ f.yaml\u{1b}[0m\n\u{1b}[36m@@ -1 +1 @@\u{1b}[0m\n\
@@ -57,6 +58,7 @@ fn output_that_cannot_be_written_is_an_error_unless_nobody_reads() {
             folder: "".into(),
             environment: BTreeMap::new(),
             audience: Audience::Record,
+            program: None,
         };
         assert_eq!(run(arguments(line), &mut io), expected, "{line}");
         assert_eq!(String::from_utf8(stderr).unwrap(), told, "{line}");

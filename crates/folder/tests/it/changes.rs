@@ -52,6 +52,14 @@ fn what_is_no_part_of_the_package_stays() {
 }
 
 #[test]
+fn names_that_look_like_ours_are_the_users_own() {
+    check(
+        &[(".lanai-change-0.tmp", "1"), ("a", "1"), ("b/.lanai-change-1.tmp", "1")],
+        &[(".lanai-change-0.tmp", "1"), ("a", "2"), ("b/.lanai-change-1.tmp", "2"), ("b/c", "2")],
+    );
+}
+
+#[test]
 fn a_file_that_is_not_as_it_was_read_stops_everything() {
     let before = package(&[("a", "1"), ("b", "1")]);
     let place = Place::with(&before);
@@ -119,9 +127,17 @@ fn a_new_folder_appears_as_a_whole() {
     assert!(matches!(create(&place.path("new"), &files), Err(Error::Exists(_))));
     // What a killed process left is in nobody's way.
     fs::create_dir_all(place.path(".lanai-change-new-other/junk")).unwrap();
+    fs::create_dir(place.path(".lanai-change-new-other/.lanai-change")).unwrap();
+    fs::write(place.path(".lanai-change-new-other/.lanai-change/lock"), "").unwrap();
     create(&place.path("other"), &package(&[("x", "")])).unwrap();
     assert_eq!(names(&place.path("other")), ["x"]);
     assert!(!place.path(".lanai-change-new-other").exists());
+    // What somebody else has under that name is not touched.
+    fs::create_dir(place.path(".lanai-change-new-third")).unwrap();
+    fs::write(place.path(".lanai-change-new-third/mine"), "").unwrap();
+    create(&place.path("third"), &package(&[("x", "")])).unwrap();
+    assert_eq!(names(&place.path("third")), ["x"]);
+    assert_eq!(names(&place.path(".lanai-change-new-third")), ["mine"]);
     assert!(matches!(create(&place.path("no/parent"), &files), Err(Error::Io { .. })));
 }
 

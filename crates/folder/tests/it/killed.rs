@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lanai_folder::{Copies, Recovery, Replaced, Step, apply, lock, recover};
+use lanai_folder::{Copies, Recovery, Replaced, Step, Unfinished, apply, lock, recover, view};
 use lanai_krm::Package;
+use lanai_types::Limits;
 
-use crate::support::{Place, package};
+use crate::support::{Place, names, package};
 
 /// What the child is to do: the folder, and the number of the step behind which it dies.
 const FOLDER: &str = "LANAI_TEST_FOLDER";
@@ -27,6 +28,9 @@ fn before() -> Package {
         ("run", "old"),
         ("link@", "old"),
         ("turns", "a file"),
+        // Not ours, whatever they look like.
+        (".lanai-change-0.tmp", "the user's"),
+        ("folder/.lanai-change-1.tmp", "the user's"),
     ])
 }
 
@@ -39,6 +43,7 @@ fn after() -> Package {
         ("run*", "old"),
         ("link@", "new"),
         ("turns/into", "a folder"),
+        (".lanai-change-0.tmp", "the user's"),
     ])
 }
 
@@ -81,6 +86,11 @@ fn run(root: &Path, work: &str, die_at: usize) -> Vec<String> {
     steps
 }
 
+/// All that is in a folder, with its content.
+fn snapshot(root: &Path) -> Vec<(String, Option<Vec<u8>>)> {
+    names(root).into_iter().map(|name| (name.clone(), std::fs::read(root.join(name)).ok())).collect()
+}
+
 #[test]
 fn killed_behind_any_step_the_folder_is_old_or_new() {
     let all = run(&Place::with(&before()).root(), "apply", usize::MAX);
@@ -101,6 +111,9 @@ fn killed_behind_any_step_the_folder_is_old_or_new() {
     for die_at in 1..=all.len() {
         let place = Place::with(&before());
         run(&place.root(), "apply", die_at);
+        let left = snapshot(&place.root());
+        let seen = view(&place.root(), Limits::default()).unwrap();
+        assert_eq!(snapshot(&place.root()), left, "looking writes nothing");
         let recovery = recover(&place.root(), &mut place.copies(), &mut ()).unwrap();
         let (expected, as_expected) = match die_at {
             _ if die_at < written => (before(), recovery == Recovery::Undone),
@@ -109,6 +122,14 @@ fn killed_behind_any_step_the_folder_is_old_or_new() {
         };
         assert!(as_expected, "killed behind step {die_at} ({}): {recovery:?}", all[die_at - 1]);
         assert_eq!(place.package(), expected, "killed behind step {die_at} ({})", all[die_at - 1]);
+        assert_eq!(seen.package, expected, "what is seen is what comes, behind step {die_at}");
+        let root = place.root();
+        let unfinished = match recovery {
+            Recovery::Undone => vec![Unfinished::Planned { root }],
+            Recovery::Finished(_) => vec![Unfinished::Interrupted { root }],
+            Recovery::Nothing | Recovery::Foreign(_) => Vec::new(),
+        };
+        assert_eq!(seen.unfinished, unfinished);
         assert_eq!(place.copies().folder(), None);
         assert_eq!(recover(&place.root(), &mut place.copies(), &mut ()).unwrap(), Recovery::Nothing);
     }

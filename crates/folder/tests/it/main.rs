@@ -4,4 +4,5 @@ mod changes;
 mod killed;
 mod reading;
 mod support;
+mod views;
 mod writers;

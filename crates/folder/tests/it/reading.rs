@@ -30,8 +30,7 @@ fn what_is_no_part_of_the_package_is_told() {
     fs::create_dir_all(place.path("a/.git/objects")).unwrap();
     fs::create_dir(place.path("empty")).unwrap();
     fs::create_dir(place.path(".lanai-change")).unwrap();
-    fs::write(place.path(".lanai-change-7.tmp"), "").unwrap();
-    fs::write(place.path(".lanai-change-x.tmp"), "a file like any other").unwrap();
+    fs::write(place.path(".lanai-change-7.tmp"), "a file like any other").unwrap();
     let _socket = UnixListener::bind(place.path("socket")).unwrap();
     let contents = read(&place.root(), Limits::default()).unwrap();
     let odd = |path: &str, kind| Odd { path: place.path(path), kind };
@@ -39,13 +38,12 @@ fn what_is_no_part_of_the_package_is_told() {
         contents.odd,
         [
             odd(".lanai-change", OddKind::Unfinished),
-            odd(".lanai-change-7.tmp", OddKind::Leftover),
             odd("a/.git", OddKind::Git),
             odd("empty", OddKind::EmptyFolder),
             odd("socket", OddKind::Special),
         ]
     );
-    assert_eq!(contents.package, package(&[(".lanai-change-x.tmp", "a file like any other")]));
+    assert_eq!(contents.package, package(&[(".lanai-change-7.tmp", "a file like any other")]));
 }
 
 #[test]
@@ -65,14 +63,29 @@ fn errors_name_the_file() {
 }
 
 #[test]
+fn a_file_that_is_too_large_is_named_with_its_size() {
+    let place = Place::with(&package(&[("folder/big.yaml", "123456789")]));
+    let limits = Limits { max_document: ByteSize::bytes(4), ..Limits::default() };
+    assert_eq!(
+        read(&place.root(), limits).unwrap_err().to_string(),
+        format!(
+            "folder \"{}\": file \"folder/big.yaml\" has 9 bytes, more than the 4 B that are allowed",
+            place.root().display()
+        )
+    );
+}
+
+#[test]
 fn limits_hold_on_their_edges() {
-    let place = Place::with(&package(&[("a", "12345"), ("b", "1")]));
+    let place = Place::with(&package(&[("a.yaml", "12345"), ("b", "1")]));
     let check = |limits: Limits, fits: bool| {
         let read = read(&place.root(), limits);
         assert_eq!(read.is_ok(), fits, "{read:?}");
     };
     check(Limits { max_document: ByteSize::bytes(5), ..Limits::default() }, true);
     check(Limits { max_document: ByteSize::bytes(4), ..Limits::default() }, false);
+    check(Limits { max_opaque: ByteSize::bytes(1), ..Limits::default() }, true);
+    check(Limits { max_opaque: ByteSize::bytes(0), ..Limits::default() }, false);
     check(Limits { max_stream: ByteSize::bytes(6), ..Limits::default() }, true);
     check(Limits { max_stream: ByteSize::bytes(5), ..Limits::default() }, false);
     check(Limits { max_files: 2, ..Limits::default() }, true);

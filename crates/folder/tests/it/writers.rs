@@ -1,6 +1,7 @@
 //! One writer at a time.
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use lanai_folder::{Error, Recovery, Step, lock, recover};
 
@@ -18,6 +19,30 @@ fn the_second_is_told_who_the_first_is() {
     drop(held);
     drop(lock(&place.path("inner"), "me").unwrap());
     assert_eq!(names(&place.root()), ["inner"], "nothing is left");
+}
+
+#[test]
+fn whoever_only_looks_is_in_nobodys_way() {
+    let place = Place::with(&package(&[("a", "1")]));
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::SeqCst) {
+                    if let Ok(file) = fs::File::open(place.path(".lanai-change/lock")) {
+                        let _ = file.try_lock_shared();
+                    }
+                }
+            });
+        }
+        for _ in 0..500 {
+            // What a killed process leaves, so that there is something to look at.
+            fs::create_dir(place.path(".lanai-change")).unwrap();
+            fs::write(place.path(".lanai-change/lock"), "a process that is gone").unwrap();
+            drop(place.lock());
+        }
+        is_done.store(true, Ordering::SeqCst);
+    });
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What a configuration asks for.
 
+use std::fmt;
+
 use lanai_yaml::{Kind, NodeRef};
 
 use super::select::Select;
@@ -76,6 +78,22 @@ impl Source {
     fn read(node: NodeRef<'_>) -> Result<Self, Wrong> {
         let field_path = config::scalar(node, "fieldPath")?.filter(|path| !path.is_empty());
         Ok(Self { select: Select::read(node)?, field_path, options: Options::read(node)? })
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.select)?;
+        if let Some(path) = &self.field_path {
+            write!(f, ":{path}")?;
+        }
+        let Options { delimiter, index, origin } = &self.options;
+        let delimiter = delimiter.as_deref().unwrap_or_default();
+        match origin {
+            Origin::Existing if delimiter.is_empty() => Ok(()),
+            Origin::Existing => write!(f, ":{delimiter}({index}), create=false"),
+            Origin::Create => write!(f, ":{delimiter}({index}), create=true"),
+        }
     }
 }
 

@@ -39,8 +39,11 @@ fn every_function_answers_as_its_fixtures_say() {
 fn every_deviation_has_a_fixture() {
     for function in catalog() {
         for deviation in function.doc().deviations {
-            let case = folder(function.name()).join(deviation.fixture);
-            assert!(case.join("input.yaml").is_file(), "{}", case.display());
+            assert!(!deviation.fixtures.is_empty(), "{}: {}", function.name(), deviation.here);
+            for fixture in deviation.fixtures {
+                let case = folder(function.name()).join(fixture);
+                assert!(case.join("input.yaml").is_file(), "{}", case.display());
+            }
         }
     }
 }
@@ -88,7 +91,7 @@ fn check(function: &str, case: &Path) -> Vec<String> {
 }
 
 /// What is wrong with a text that stands in a file of the case; no file is the empty text.
-fn compare(case: &Path, name: &str, is: &str) -> Option<String> {
+pub fn compare(case: &Path, name: &str, is: &str) -> Option<String> {
     let file = case.join(name);
     if std::env::var_os("UPDATE").is_some() {
         if is.is_empty() {
@@ -144,7 +147,7 @@ pub fn inputs() -> Vec<String> {
     cases.map(|case| fs::read_to_string(case.join("input.yaml")).unwrap()).collect()
 }
 
-fn cases(function: &str) -> Vec<PathBuf> {
+pub fn cases(function: &str) -> Vec<PathBuf> {
     entries(&folder(function))
 }
 

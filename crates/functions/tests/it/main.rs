@@ -6,3 +6,4 @@ mod cross;
 mod docs;
 mod fixtures;
 mod hostile;
+mod programs;

@@ -38,7 +38,7 @@ impl Plan {
         match (old.kind(), new.kind()) {
             (Kind::Mapping, Kind::Mapping) => plan.pair_entries(old, new, lost, depth),
             (Kind::Sequence, Kind::Sequence) => plan.pair_items(old, new, lost, depth),
-            _ => {}
+            (Kind::Scalar | Kind::Mapping | Kind::Sequence | Kind::Alias, _) => {}
         }
         plan
     }

@@ -55,16 +55,15 @@ impl Decoder {
         }
         match (shape, node.kind()) {
             (Shape::Text(_), Kind::Scalar) => Some(Value::String(node.value().into_owned())),
-            (Shape::Int, Kind::Scalar) => match node.resolved() {
-                Resolved::Int(number) if i64::try_from(number).is_ok() => {
-                    i64::try_from(number).ok().map(Value::from)
-                }
-                _ => self.misfit(node, shape),
-            },
-            (Shape::Bool, Kind::Scalar) => match node.resolved() {
-                Resolved::Bool(value) => Some(Value::Bool(value)),
-                _ => self.misfit(node, shape),
-            },
+            (Shape::Int, Kind::Scalar) => {
+                let Resolved::Int(number) = node.resolved() else { return self.misfit(node, shape) };
+                let Ok(number) = i64::try_from(number) else { return self.misfit(node, shape) };
+                Some(Value::from(number))
+            }
+            (Shape::Bool, Kind::Scalar) => {
+                let Resolved::Bool(value) = node.resolved() else { return self.misfit(node, shape) };
+                Some(Value::Bool(value))
+            }
             (Shape::Any, _) => match node.deserialize() {
                 Ok(value) => Some(value),
                 Err(_) => self.misfit(node, shape),
@@ -74,7 +73,15 @@ impl Decoder {
                 Some(Value::Array(node.items().filter_map(|node| self.value(node, item)).collect()))
             }
             (Shape::Struct(name, fields), Kind::Mapping) => Some(self.fields(node, name, fields)),
-            _ => self.misfit(node, shape),
+            (
+                Shape::Text(_)
+                | Shape::Int
+                | Shape::Bool
+                | Shape::Texts
+                | Shape::List(..)
+                | Shape::Struct(..),
+                Kind::Scalar | Kind::Mapping | Kind::Sequence | Kind::Alias,
+            ) => self.misfit(node, shape),
         }
     }
 
@@ -171,4 +178,32 @@ fn found(node: NodeRef<'_>) -> String {
     }
     let end = (0..=SHOWN - 3).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     format!("{tag} `{}...`", &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use lanai_yaml::Document;
+
+    use super::*;
+
+    #[test]
+    fn messages_show_so_much_of_a_scalar() {
+        let shown = |len: usize| found(Document::parse("a".repeat(len)).unwrap().root());
+        assert_eq!(shown(SHOWN), "!!str `aaaaaaaaaa`");
+        assert_eq!(shown(SHOWN + 1), "!!str `aaaaaaa...`");
+    }
+
+    #[test]
+    fn merge_keys_are_followed_so_far() {
+        let mut text = String::from("m0: &m0 {k: 1}\n");
+        for at in 1..=MAX_MERGES + 1 {
+            writeln!(text, "m{at}: &m{at} {{<<: *m{}}}", at - 1).unwrap();
+        }
+        let document = Document::parse(text).unwrap();
+        let found = |at: usize| entries(document.root().get(&format!("m{at}")).unwrap().target(), 0).len();
+        assert_eq!(found(MAX_MERGES), 1);
+        assert_eq!(found(MAX_MERGES + 1), 0);
+    }
 }

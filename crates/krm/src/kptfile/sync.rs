@@ -198,3 +198,17 @@ fn content(value: &Value) -> Content {
         Err(_) => Content::string(value.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_items_are_compared() {
+        const SIDE: usize = 1_000;
+        assert_eq!(SIDE * SIDE, MAX_PAIRS);
+        let list = |first: usize, len: usize| (first..first + len).map(Value::from).collect::<Vec<_>>();
+        assert_eq!(pairs(&list(0, SIDE), &list(SIDE, SIDE)), Some(Vec::new()));
+        assert_eq!(pairs(&list(0, SIDE), &list(SIDE, SIDE + 1)), None);
+    }
+}

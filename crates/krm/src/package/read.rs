@@ -7,8 +7,8 @@ use lanai_types::SafePath;
 use lanai_yaml::{Document, Stream};
 
 use super::{Error, File, Folder, Mode, Package};
-use crate::Resource;
 use crate::ignore::{self, Dialect, Difference, EntryKind, IgnoreRules};
+use crate::resource::{self, Resource};
 
 /// A resource and where it stands.
 #[derive(Clone, Debug)]
@@ -31,14 +31,26 @@ pub struct ReadOptions {
     pub ignore: Dialect,
 }
 
-/// What becomes of mappings that lack an `apiVersion` or a `kind`, such as the values of a chart.
+/// What becomes of documents that are no resources, such as the values of a chart. Documents that are null stay where they
+/// are in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OtherYaml {
     /// They stay where they are, and nobody sees them.
     #[default]
     Opaque,
-    /// They count as resources.
+    /// Mappings that lack an `apiVersion` or a `kind` count as resources. Lists and scalars stay where they are.
     Included,
+    /// Mappings count as resources, so that whoever gets them can say what they lack. Lists and scalars are an error.
+    Refused,
+}
+
+/// What a resource file holds.
+#[derive(Clone, Debug)]
+pub struct FileResources {
+    /// The file.
+    pub path: SafePath,
+    /// Its resources by index, or why it cannot be read.
+    pub resources: Result<Vec<Located>, Error>,
 }
 
 /// A resource file, taken apart: its documents in order, and what stands behind them.
@@ -94,14 +106,35 @@ impl Package {
     pub fn resources(&self, options: ReadOptions) -> Result<Vec<Located>, Error> {
         let mut resources = Vec::new();
         for path in self.resource_files(options)? {
-            let Some(file) = self.get(path) else { continue };
-            for page in self.pages(path, file, options)?.pages {
-                let Role::Resource(index) = page.role else { continue };
-                let Ok(resource) = Resource::try_from(page.document) else { continue };
-                resources.push(Located { resource, path: path.clone(), index });
-            }
+            resources.extend(self.resources_of(path, options)?);
         }
         Ok(resources)
+    }
+
+    /// What [`Package::resources`] gives, file by file: a file that cannot be read does not hide the others.
+    ///
+    /// # Errors
+    /// A `.krmignore` that is refused.
+    pub fn resources_by_file(&self, options: ReadOptions) -> Result<Vec<FileResources>, Error> {
+        let files = self.resource_files(options)?.into_iter();
+        let read = |path: &SafePath| FileResources {
+            path: path.clone(),
+            resources: self.resources_of(path, options),
+        };
+        Ok(files.map(read).collect())
+    }
+
+    fn resources_of(&self, path: &SafePath, options: ReadOptions) -> Result<Vec<Located>, Error> {
+        let Some(file) = self.get(path) else { return Ok(Vec::new()) };
+        let pages = self.pages(path, file, options)?.pages.into_iter();
+        let resources = pages.filter_map(|page| match page.role {
+            Role::Resource(index) => {
+                let resource = Resource::try_from(page.document).ok()?;
+                Some(Located { resource, path: path.clone(), index })
+            }
+            Role::Opaque(_) | Role::Trivia => None,
+        });
+        Ok(resources.collect())
     }
 
     /// The rules of a package: its `.krmignore`, or none. A symbolic link of that name does not count.
@@ -160,7 +193,11 @@ impl Package {
         let mut pages = Vec::new();
         for document in stream.into_documents() {
             end += document.source().len();
-            let role = role(&document, index, options.other_yaml);
+            let role = role(&document, index, options.other_yaml).map_err(|cause| Error::NotAResource {
+                path: path.clone(),
+                line: cause.line,
+                found: cause.found,
+            })?;
             index += usize::from(role != Role::Trivia);
             pages.push(Page { document, role });
         }
@@ -168,16 +205,30 @@ impl Package {
     }
 }
 
-fn role(document: &Document, index: usize, other: OtherYaml) -> Role {
+/// A document that is neither a mapping nor null.
+struct NotAMapping {
+    line: usize,
+    found: &'static str,
+}
+
+fn role(document: &Document, index: usize, other: OtherYaml) -> Result<Role, NotAMapping> {
     if document.is_empty() {
-        return Role::Trivia;
+        return Ok(Role::Trivia);
     }
-    let Ok(resource) = Resource::try_from(document.clone()) else { return Role::Opaque(index) };
-    let is_krm = resource.api_version().is_some() && resource.kind().is_some();
-    match other {
-        OtherYaml::Opaque if !is_krm => Role::Opaque(index),
-        OtherYaml::Opaque | OtherYaml::Included => Role::Resource(index),
-    }
+    let resource = match Resource::try_from(document.clone()) {
+        Ok(resource) => resource,
+        Err(resource::Error::NotAMapping { line, found })
+            if other == OtherYaml::Refused && !document.root().is_null() =>
+        {
+            return Err(NotAMapping { line, found });
+        }
+        Err(_) => return Ok(Role::Opaque(index)),
+    };
+    let is_krm = || resource.api_version().is_some() && resource.kind().is_some();
+    Ok(match other {
+        OtherYaml::Opaque if !is_krm() => Role::Opaque(index),
+        OtherYaml::Opaque | OtherYaml::Included | OtherYaml::Refused => Role::Resource(index),
+    })
 }
 
 /// The rules of every package, read once.

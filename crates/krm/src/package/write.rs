@@ -196,7 +196,13 @@ fn arrange(old: &Pages, items: Vec<Item>) -> Result<Vec<Part<'_>>, Error> {
 
 /// Whether the resource is what the page holds. If not, its annotations between tools are gone afterwards.
 fn is_kept(resource: &mut Resource, page: &Page) -> Result<bool, Error> {
-    if resource.to_string() == page.document.source() {
+    let document = resource.document();
+    let is_same = if document.is_edited() {
+        document.to_string() == page.document.source()
+    } else {
+        document.source() == page.document.source()
+    };
+    if is_same {
         return Ok(true);
     }
     strip(resource)?;

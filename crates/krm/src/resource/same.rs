@@ -61,10 +61,10 @@ fn key_text(key: NodeRef<'_>) -> String {
 
 fn same_key(left: NodeRef<'_>, right: NodeRef<'_>) -> bool {
     let (left, right) = (left.target(), right.target());
-    match (left.kind(), right.kind()) {
-        (Kind::Scalar, Kind::Scalar) => same_scalar(left, right),
-        _ => format!("{left:?}") == format!("{right:?}"),
+    if left.kind() == Kind::Scalar && right.kind() == Kind::Scalar {
+        return same_scalar(left, right);
     }
+    format!("{left:?}") == format!("{right:?}")
 }
 
 fn same_scalar(left: NodeRef<'_>, right: NodeRef<'_>) -> bool {
@@ -74,5 +74,25 @@ fn same_scalar(left: NodeRef<'_>, right: NodeRef<'_>) -> bool {
         }
         (Resolved::Float(l), Resolved::Float(r)) => l.total_cmp(&r).is_eq(),
         (l, r) => l == r,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lanai_types::YamlLimits;
+    use lanai_yaml::Stream;
+
+    use super::*;
+
+    #[test]
+    fn beyond_the_depth_nothing_is_equal() {
+        let limits = YamlLimits { max_depth: 2 * MAX_DEPTH, ..YamlLimits::DEFAULT };
+        let nested = |depth: usize| {
+            let text = format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+            Stream::parse_within(text, &limits).unwrap().into_documents().remove(0)
+        };
+        let (deepest, deeper) = (nested(MAX_DEPTH), nested(MAX_DEPTH + 1));
+        assert!(same(deepest.root(), deepest.root()));
+        assert!(!same(deeper.root(), deeper.root()));
     }
 }

@@ -147,3 +147,15 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn comments_come_back_up_to_a_depth() {
+    const MAX_DEPTH: usize = 200;
+    let nested = |depth: usize, inner: &str| {
+        let outer = (0..depth).map(|at| format!("{}k:\n", " ".repeat(at))).collect::<Vec<_>>().concat();
+        format!("{outer}{}{inner}\n", " ".repeat(depth))
+    };
+    for (depth, expected) in [(MAX_DEPTH, "v: 1 # why"), (MAX_DEPTH + 1, "v: 1")] {
+        check(&nested(depth, "v: 1 # why"), &nested(depth, "v: 1"), &nested(depth, expected));
+    }
+}

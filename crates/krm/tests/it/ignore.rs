@@ -138,8 +138,8 @@ fn limits_hold_on_their_edges() {
     let error = IgnoreRules::parse(&format!("x\n{longest}a\n")).unwrap_err();
     assert_eq!(error, Error::PatternTooLong { line: 2, limit: MAX_PATTERN_BYTES });
     assert!(IgnoreRules::parse(&format!("# not counted\n\n{}", "a\n".repeat(MAX_PATTERNS))).is_ok());
-    let error = IgnoreRules::parse(&"a\n".repeat(MAX_PATTERNS + 1)).unwrap_err();
-    assert_eq!(error, Error::TooManyPatterns { limit: MAX_PATTERNS });
+    let error = IgnoreRules::parse(&format!("# c\n{}", "a\n".repeat(MAX_PATTERNS + 1))).unwrap_err();
+    assert_eq!(error, Error::TooManyPatterns { line: MAX_PATTERNS + 2, limit: MAX_PATTERNS });
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 mod arrows;
 mod dependencies;
+mod fn_cli;
+mod hostile;
 mod pkg_cli;
 mod repository;
 mod yaml_cli;

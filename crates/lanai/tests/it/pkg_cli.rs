@@ -5,10 +5,18 @@ mod http;
 mod inside;
 mod interrupted;
 mod kpt;
+mod large;
 mod look;
+mod lost;
+mod output;
 mod pages;
+mod progress;
+mod refusals;
 mod resolve;
+mod ssh;
+mod sshd;
 mod update;
+mod web;
 mod world;
 
 pub(crate) use world::{Seen, World};

@@ -15,7 +15,7 @@ pub struct Shape {
     pub make: fn(usize) -> [Package; 3],
 }
 
-pub const SHAPES: [Shape; 6] = [
+pub const SHAPES: [Shape; 8] = [
     Shape {
         name: "resources, 5 in a file, 60% changed upstream, 20% here",
         sizes: [1_000, 10_000],
@@ -24,6 +24,16 @@ pub const SHAPES: [Shape; 6] = [
     Shape { name: "resources in one file, the same", sizes: [1_000, 10_000], make: one_file },
     Shape { name: "items of one list by key, the same", sizes: [1_000, 10_000], make: one_list },
     Shape { name: "keys of one mapping, the same", sizes: [1_000, 10_000], make: one_mapping },
+    Shape {
+        name: "items of one list, one of two removed, as many added",
+        sizes: [1_000, 10_000],
+        make: renewed_list,
+    },
+    Shape {
+        name: "keys of one mapping, one of two removed, as many added",
+        sizes: [1_000, 10_000],
+        make: renewed_mapping,
+    },
     Shape { name: "files, none changed", sizes: [1_000, 10_000], make: unchanged },
     Shape { name: "lines of one text, the same", sizes: [10_000, 100_000], make: text },
 ];
@@ -149,6 +159,38 @@ fn one_mapping(size: usize) -> [Package; 3] {
         for at in 0..size {
             let value = if side.changed(at) { side as usize } else { 0 };
             writeln!(text, "  key-{at}: \"{value}\" # number {at}").expect("a string");
+        }
+        package(vec![("map.yaml".into(), text)])
+    })
+}
+
+/// The numbers that a side has: upstream removed each second one, and added another behind each that stayed. Local changed
+/// nothing that upstream changed, so that only one number is its own.
+fn renewed(side: Side, count: usize) -> Vec<String> {
+    let name = |at: usize| match (side, at % 2) {
+        (Side::Upstream, 1) => format!("N{at}"),
+        (Side::Original | Side::Upstream | Side::Local, _) => format!("V{at}"),
+    };
+    (0..count).map(name).chain((side == Side::Local).then(|| "OWN".to_owned())).collect()
+}
+
+fn renewed_list(size: usize) -> [Package; 3] {
+    SIDES.map(|side| {
+        let mut text = String::from(
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\nspec:\n  containers:\n  - name: c\n    env:\n",
+        );
+        for name in renewed(side, size) {
+            writeln!(text, "    - name: {name}\n      value: \"1\"").expect("a string");
+        }
+        package(vec![("pod.yaml".into(), text)])
+    })
+}
+
+fn renewed_mapping(size: usize) -> [Package; 3] {
+    SIDES.map(|side| {
+        let mut text = String::from("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n");
+        for name in renewed(side, size) {
+            writeln!(text, "  {name}: \"1\"").expect("a string");
         }
         package(vec![("map.yaml".into(), text)])
     })

@@ -1,10 +1,8 @@
 //! List keys that custom resource definitions bring.
 
-use std::collections::HashMap;
-
 use lanai_yaml::NodeRef;
 
-use super::{Field, List, Schemas};
+use super::{Field, Keys, List, Schemas, Type};
 
 /// How deep a schema is read.
 const MAX_DEPTH: usize = 64;
@@ -32,17 +30,33 @@ pub(super) fn add(schemas: &mut Schemas, root: NodeRef<'_>) {
 
 /// The type of an object; `None` when no list with keys can be reached from it.
 fn object(schemas: &mut Schemas, schema: NodeRef<'_>, depth: usize) -> Option<usize> {
-    let properties = schema.get("properties").filter(|_| depth < MAX_DEPTH)?;
-    let mut fields = HashMap::new();
-    for (key, schema) in properties.entries() {
-        let list = list(schema);
-        let held = if list == List::Atomic { Some(schema) } else { schema.get("items") };
-        let holds = held.and_then(|held| object(schemas, held, depth + 1));
-        if list != List::Atomic || holds.is_some() {
-            fields.insert(key.target().value().into_owned(), Field { list, holds });
+    if depth >= MAX_DEPTH {
+        return None;
+    }
+    let mut found = Type::default();
+    for (key, schema) in schema.get("properties").into_iter().flat_map(NodeRef::entries) {
+        if let Some(field) = field(schemas, schema, depth) {
+            found.fields.insert(key.target().value().into_owned(), field);
         }
     }
-    (!fields.is_empty()).then(|| schemas.add_type(fields))
+    // A mapping with keys that nobody knows beforehand.
+    found.rest = schema.get("additionalProperties").and_then(|schema| field(schemas, schema, depth));
+    if found.fields.is_empty() && found.rest.is_none() {
+        return None;
+    }
+    schemas.types.push(found);
+    Some(schemas.types.len() - 1)
+}
+
+/// A field; `None` when neither it nor what is below it is a list with keys.
+fn field(schemas: &mut Schemas, schema: NodeRef<'_>, depth: usize) -> Option<Field> {
+    let list = list(schema);
+    let held = match list {
+        List::Atomic => Some(schema),
+        List::Set | List::Map(_) | List::Functions => schema.get("items"),
+    };
+    let holds = held.and_then(|held| object(schemas, held, depth + 1));
+    (list != List::Atomic || holds.is_some()).then_some(Field { list, holds, keys: Keys::Any })
 }
 
 fn list(schema: NodeRef<'_>) -> List {
@@ -53,5 +67,39 @@ fn list(schema: NodeRef<'_>) -> List {
         Some("map") if !keys.is_empty() => List::Map(keys),
         Some("set") => List::Set,
         Some(_) | None => List::Atomic,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lanai_types::SafePath;
+    use lanai_yaml::Document;
+
+    use super::*;
+
+    #[test]
+    fn schemas_are_read_up_to_a_depth() {
+        let definition = |depth: usize| {
+            let list = "{l: {x-kubernetes-list-type: set}}";
+            let (open, close) = ("{p: {properties: ".repeat(depth), "}}".repeat(depth));
+            let schema = format!("{{openAPIV3Schema: {{properties: {open}{list}{close}}}}}");
+            format!(
+                "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  group: e.com\n  \
+                 names: {{kind: T}}\n  versions:\n  - name: v1\n    schema: {schema}\n"
+            )
+        };
+        let is_set = |depth: usize| {
+            let mut schemas = Schemas::built_in().clone();
+            schemas.add_definition(&Document::parse(definition(depth)).unwrap());
+            let resource = Document::parse("apiVersion: e.com/v1\nkind: T\n").unwrap();
+            let path: SafePath = "a.yaml".parse().unwrap();
+            let mut cursor = schemas.of(&path, resource.root());
+            for _ in 0..depth {
+                cursor = cursor.field("p").below;
+            }
+            *cursor.field("l").list == List::Set
+        };
+        assert!(is_set(MAX_DEPTH - 1));
+        assert!(!is_set(MAX_DEPTH));
     }
 }

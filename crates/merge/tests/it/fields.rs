@@ -52,7 +52,7 @@ fn mappings() {
     check_spec(
         ["v:\n  a: 1\n", "", "v:\n  a: 2\n  c: 3\n"],
         "v:\n  c: 3\n",
-        &["RemovedUpstreamChangedLocally v upstream", "RemovedUpstreamChangedLocally v.a upstream"],
+        &["RemovedUpstreamChangedLocally v upstream"],
     );
     check_spec(
         ["v:\n  a: 1\n", "", "v:\n  a: 1\n  c: 3\n"],
@@ -94,7 +94,7 @@ fn comments_and_quoting() {
     check_spec(["v: 1 # a\n", "v: 2 # b\n", "v: 1 # c\n"], "v: 2 # b\n", &["CommentsDiffer v upstream"]);
     check_spec(["w: 1\n", "# u\nw: 1\n", "# l\nw: 1\n"], "# u\nw: 1\n", &["CommentsDiffer w upstream"]);
     // A comment goes with the field that upstream removed.
-    check_spec(["w: 1\nv: 1\n", "w: 1\n", "w: 1\nv: 1 # mine\n"], "w: 1\n", &[]);
+    check_spec(["w: 1\nv: 1 # a\n", "w: 1\n", "w: 1\nv: 1 # a\n"], "w: 1\n", &[]);
     check_spec(["v: 1\n", "# why\nv: 1\n", "v: 2\n"], "# why\nv: 2\n", &[]);
     check_spec(["v: 1 # a\n", "v: 1\n", "v: 1 # a\n"], "v: 1\n", &[]);
     check_spec(["v: 1\n", "v: 2\n", "v: 1 # note\n"], "v: 2 # note\n", &[]);
@@ -102,6 +102,53 @@ fn comments_and_quoting() {
     check_spec(["v: \"a\"\n", "v: a\n", "v: \"a\"\n"], "v: a\n", &[]);
     check_spec(["v: a\n", "v: \"b\"\n", "v: a\n"], "v: \"b\"\n", &[]);
     check_spec(["w: 1\n", "w: 1\n# new\nv: 2 # line\n", "w: 2\n"], "w: 2\n# new\nv: 2 # line\n", &[]);
+}
+
+#[test]
+fn a_comment_at_what_the_other_side_removed_is_a_change() {
+    let gone = "RemovedUpstreamChangedLocally v upstream";
+    let away = "RemovedLocallyChangedUpstream v upstream";
+    for (plain, noted) in [
+        ("v: 1\n", "v: 1 # mine\n"),
+        ("v: 1 # one\n", "v: 1 # two\n"),
+        ("v: 1\n", "# mine\nv: 1\n"),
+        ("# one\nv: 1\n", "v: 1\n"),
+        ("v:\n  a: 1\n", "v:\n  a: 1 # mine\n"),
+        ("v:\n  a: 1\n", "v: # mine\n  a: 1\n"),
+        ("v:\n- a\n- b\n", "v:\n- a # mine\n- b\n"),
+    ] {
+        let [plain, noted] = [plain, noted].map(|text| format!("w: 1\n{text}"));
+        check_spec([&plain, "w: 1\n", &noted], "w: 1\n", &[gone]);
+        let merged =
+            one("a.yaml", [&custom(&plain), &custom("w: 1\n"), &custom(&noted)], &policy(Policy::LocalWins));
+        assert_eq!(text(&merged.package, "a.yaml"), custom(&noted));
+        // The other way round, too.
+        check_spec([&plain, &noted, "w: 1\n"], &noted, &[away]);
+    }
+    // At a key of a mapping that upstream removed and local changed elsewhere.
+    check_spec(
+        ["w: 1\nv:\n  a: 1\n  b: 1\n", "w: 1\n", "w: 1\nv:\n  a: 1 # mine\n  b: 2\n"],
+        "w: 1\n",
+        &["RemovedUpstreamChangedLocally v.a upstream", "RemovedUpstreamChangedLocally v.b upstream"],
+    );
+    // At the mapping itself.
+    check_spec(["w: 1\nv:\n  b: 1\n", "w: 1\n", "w: 1\n# mine\nv:\n  b: 2\n"], "w: 1\n", &[gone]);
+    // Another order of keys is no comment.
+    check_spec(["w: 1\nv: {a: 1, b: 1}\n", "w: 1\n", "w: 1\nv: {b: 1, a: 1}\n"], "w: 1\n", &[]);
+    // The mark of a merge is no comment of anybody.
+    let marked = "apiVersion: v1\nkind: X\nmetadata: # kpt-merge: /a\n  name: a\n";
+    let plain = "apiVersion: v1\nkind: X\nmetadata:\n  name: a\n";
+    let merged = one_file([plain, "apiVersion: v1\nkind: X\n", marked]);
+    assert_eq!(lines(&merged.conflicts), Vec::<String>::new());
+}
+
+#[test]
+fn what_a_conflict_about_a_removed_comment_shows() {
+    let sides = ["w: 1\nv: 1 # a\n", "w: 1\n", "w: 1\n# why\nv: 1 # b\n"].map(custom);
+    let merged = one_file([&sides[0], &sides[1], &sides[2]]);
+    assert_eq!(merged.conflicts[0].original.as_deref(), Some("1 # a"));
+    assert_eq!(merged.conflicts[0].upstream, None);
+    assert_eq!(merged.conflicts[0].local.as_deref(), Some("# why\n1 # b"));
 }
 
 #[test]
@@ -196,4 +243,18 @@ fn comments_before_the_marker() {
 fn comments_without_a_place() {
     let sides = ["v:\n  a: 1 # one\n  b: 1\n", "v:\n  a: 1 # two\n  b: 2\n", "v: {a: 1, b: 1}\n"];
     check_spec(sides, "v: {a: 1, b: 2}\n", &["CommentsDiffer v.a local"]);
+}
+
+#[test]
+fn fields_are_merged_one_by_one_up_to_a_depth() {
+    const MAX_DEPTH: usize = 100;
+    let nested = |depth: usize, inner: &str| {
+        custom(&format!("{}{{{inner}}}{}\n", "v: {".repeat(depth - 1) + "v: ", "}".repeat(depth - 1)))
+    };
+    let conflicts = |depth: usize| {
+        let sides = ["a: 1, b: 1", "a: 2, b: 1", "a: 1, b: 3"].map(|inner| nested(depth, inner));
+        one_file([&sides[0], &sides[1], &sides[2]]).conflicts.len()
+    };
+    assert_eq!(conflicts(MAX_DEPTH - 1), 0);
+    assert_eq!(conflicts(MAX_DEPTH), 1);
 }

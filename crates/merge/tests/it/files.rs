@@ -1,6 +1,7 @@
 //! Files that are no resources.
 
 use lanai_krm::Package;
+use lanai_krm::ignore::Dialect;
 use lanai_krm::package::{File, Mode};
 use lanai_merge::{Options, Policy, three_way};
 use lanai_types::Limits;
@@ -132,6 +133,22 @@ fn ignored_files_are_no_resources() {
     let sides = [side("a: 1\nb: 1\n"), side("a: 2\nb: 1\n"), side("a: 1\nb: 3\n")];
     let merged = three_way(&sides[0], &sides[1], &sides[2], &Options::default()).unwrap();
     assert_eq!(lines(&merged.conflicts), ["FileChanged . upstream"]);
+}
+
+#[test]
+fn rules_are_read_in_the_dialect_that_was_asked_for() {
+    // For Git, a slash in the middle anchors the pattern; for kpt it does not.
+    let side = |text: &str| {
+        let files =
+            [(".krmignore", File::from_text("sub/a.yaml\n")), ("d/sub/a.yaml", File::from_text(text))];
+        Package::from_entries(files, Limits::default()).unwrap()
+    };
+    let sides = [side("a: 1\nb: 1\n"), side("a: 2\nb: 1\n"), side("a: 1\nb: 3\n")];
+    for (ignore_dialect, conflicts) in [(Dialect::Gitignore, 0), (Dialect::Kpt, 1)] {
+        let options = Options { ignore_dialect, ..Options::default() };
+        let merged = three_way(&sides[0], &sides[1], &sides[2], &options).unwrap();
+        assert_eq!(merged.conflicts.len(), conflicts, "{ignore_dialect:?}");
+    }
 }
 
 #[test]

@@ -143,6 +143,128 @@ fn definitions_in_the_package_bring_keys() {
     assert_eq!(lines(&merged.conflicts), Vec::<String>::new());
 }
 
+const NESTED: &str = "
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: things.example.com
+spec:
+  group: example.com
+  names:
+    kind: Thing
+  versions:
+  - name: v1
+    schema:
+      openAPIV3Schema:
+        properties:
+          pools:
+            additionalProperties:
+              properties:
+                nodes: &nodes
+                  type: array
+                  x-kubernetes-list-type: map
+                  x-kubernetes-list-map-keys: [name]
+                  items:
+                    properties:
+                      taints:
+                        type: array
+                        x-kubernetes-list-type: map
+                        x-kubernetes-list-map-keys: [key]
+                        items:
+                          additionalProperties: {type: array, x-kubernetes-list-type: set}
+          lists:
+            additionalProperties: *nodes
+";
+
+#[test]
+fn definitions_bring_keys_below_keys_that_they_do_not_name() {
+    let thing = |spec: &str| format!("apiVersion: example.com/v1\nkind: Thing\nmetadata:\n  name: a\n{spec}");
+    let check = |sides: [&str; 3], expected: &str| {
+        let [original, upstream, local] =
+            sides.map(|spec| package(&[("a.yaml", &thing(spec)), ("crd.yaml", NESTED)]));
+        let merged = lanai_merge::three_way(&original, &upstream, &local, &Options::default()).unwrap();
+        assert_eq!(text(&merged.package, "a.yaml"), thing(expected));
+        assert_eq!(lines(&merged.conflicts), Vec::<String>::new());
+    };
+    // A list in a mapping of mappings, one in a mapping of lists.
+    for head in ["pools:\n  small:\n    nodes:\n", "lists:\n  small:\n"] {
+        let of = |items: &str| format!("{head}    - name: x\n{items}");
+        check(
+            [&of(""), &of("    - name: u\n"), &of("    - name: l\n")],
+            &of("    - name: l\n    - name: u\n"),
+        );
+        // A list in the items of that one, and sets in the items of this one.
+        let taint = |set: &str| of(&format!("      taints:\n      - key: k\n        any: [{set}]\n"));
+        check([&taint("a"), &taint("a, u"), &taint("l, a")], &taint("l, a, u"));
+    }
+}
+
+/// A pod with a volume.
+fn volume(source: &str) -> String {
+    format!("apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\nspec:\n  volumes:\n  - name: v\n{source}")
+}
+
+#[test]
+fn a_volume_has_one_source() {
+    let (scratch, sized) = ("    emptyDir: {}\n", "    emptyDir: {sizeLimit: 1Gi}\n");
+    let config = "    configMap:\n      name: c\n";
+    let field = "spec.volumes[name=v]";
+    // Only one side changed it.
+    check(&[scratch, config, scratch].map(volume), &volume(config), &[]);
+    check(&[scratch, sized, sized].map(volume), &volume(sized), &[]);
+    // Upstream took another source while something was changed here, and the other way round.
+    let conflict = format!("BothChanged {field} upstream");
+    check(&[scratch, config, sized].map(volume), &volume(config), &[&conflict]);
+    check(&[scratch, sized, config].map(volume), &volume(sized), &[&conflict]);
+    let merged = one(
+        "a.yaml",
+        [&volume(scratch), &volume(config), &volume(sized)],
+        &lanai_merge::Options { policy: lanai_merge::Policy::LocalWins, ..Options::default() },
+    );
+    assert_eq!(text(&merged.package, "a.yaml"), volume(sized));
+    // Both took the same one: its fields merge.
+    let [mode, named] =
+        ["      defaultMode: 1\n", "      optional: true\n"].map(|more| format!("{config}{more}"));
+    check(
+        &[scratch, &mode, &named].map(volume),
+        &volume(&format!("{config}      defaultMode: 1\n      optional: true\n")),
+        &[],
+    );
+}
+
+#[test]
+fn a_deployment_has_one_strategy() {
+    let of = |strategy: &str| {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: a\nspec:\n  paused: true\n{strategy}"
+        )
+    };
+    let rolling = |surge: u8| {
+        of(&format!("  strategy:\n    type: RollingUpdate\n    rollingUpdate:\n      maxSurge: {surge}\n"))
+    };
+    let recreate = of("  strategy:\n    type: Recreate\n");
+    let conflict = "BothChanged spec.strategy upstream";
+    check(&[rolling(1), recreate.clone(), rolling(2)], &recreate, &[conflict]);
+    check(&[rolling(1), rolling(2), recreate.clone()], &rolling(2), &[conflict]);
+    check(&[rolling(1), recreate.clone(), rolling(1)], &recreate, &[]);
+    // Removed as a whole, it leaves nothing of its own behind.
+    let more = rolling(1).replace("maxSurge: 1\n", "maxSurge: 1\n      maxUnavailable: 1\n");
+    check(&[rolling(1), of(""), more], &of(""), &["RemovedUpstreamChangedLocally spec.strategy upstream"]);
+}
+
+#[test]
+fn a_comment_at_an_item_that_the_other_side_removed_is_a_change() {
+    let two = "  - port: 80\n  - port: 81\n";
+    let (above, behind) = ("  - port: 80\n  # mine\n  - port: 81\n", "  - port: 80\n  - port: 81 # mine\n");
+    let field = "spec.ports[port=81][protocol=TCP]";
+    for noted in [above, behind] {
+        let conflict = format!("RemovedUpstreamChangedLocally {field} upstream");
+        check_ports([two, "  - port: 80\n", noted], "  - port: 80\n", &[&conflict]);
+        let conflict = format!("RemovedLocallyChangedUpstream {field} upstream");
+        check_ports([two, noted, "  - port: 80\n"], noted, &[&conflict]);
+    }
+}
+
 #[test]
 fn the_table_knows_pods() {
     let pod = |env: &str| {

@@ -9,6 +9,7 @@ mod kptfile;
 mod lists;
 mod packages;
 mod properties;
+mod remarks;
 mod resolutions;
 mod strategies;
 mod support;

@@ -274,15 +274,16 @@ fn a_file_where_the_other_side_has_a_folder() {
 #[test]
 fn documents_that_cannot_stand_together_merge_as_text() {
     let (a, b, c) = (map("a", "1"), map("b", "1"), map("c", "1"));
-    // Without what is between them, the third document would be a part of the first one.
-    let original = format!("{a}---\n{b}...\n{c}");
-    let upstream = format!("{a}---\n{c}");
-    let local = original.replacen("v: 1", "v: 2", 1);
+    // Directives stand behind the end of a document only, which goes with the second one.
+    let original = format!("{a}---\n{b}...\n%YAML 1.2\n---\n{c}");
+    let upstream = format!("{a}...\n%YAML 1.2\n---\n{c}");
+    let more = |text: &str, w: u8| text.replacen("data:\n", &format!("data:\n  w: {w}\n"), 1);
+    let local = more(&original, 2);
     let merged = one("f.yaml", [&original, &upstream, &local], &Options::default());
-    assert_eq!(text(&merged.package, "f.yaml"), upstream.replacen("v: 1", "v: 2", 1));
+    assert_eq!(text(&merged.package, "f.yaml"), more(&upstream, 2));
     assert_eq!(merged.conflicts, []);
     // The same lines are a conflict about the file.
-    let upstream = upstream.replacen("v: 1", "v: 3", 1);
+    let upstream = more(&upstream, 3);
     let merged = one("f.yaml", [&original, &upstream, &local], &Options::default());
     assert_eq!(lines(&merged.conflicts), ["FileChanged . upstream"]);
     assert_eq!(merged.conflicts[0].id.as_str(), "f.yaml");

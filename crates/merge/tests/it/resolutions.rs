@@ -2,6 +2,7 @@
 
 use lanai_krm::Package;
 use lanai_merge::{ConflictId, Decider, Merged, Options, Policy, Resolution, Take, three_way};
+use lanai_types::YamlLimits;
 
 use crate::support::{custom, package, text};
 
@@ -173,4 +174,37 @@ fn resolutions_that_cannot_be_followed() {
         "there are two resolutions for conflict \"a#v\", and they differ; keep one of them"
     );
     assert_eq!(refused(&[("a#v", Take::Local), ("a#v", Take::Local)]), None);
+}
+
+#[test]
+fn a_place_that_is_below_a_file_is_refused() {
+    let thing = custom("v: 1\n");
+    let original = package(&[("s/t/x.yaml", &thing)]);
+    let upstream = package(&[("a.yaml", &thing)]);
+    let local = package(&[("b.yaml", &thing), ("s/t", "a file\n")]);
+    let found = three_way(&original, &upstream, &local, &Options::default()).unwrap().conflicts;
+    assert_eq!(found[0].id.as_str(), "s/t/x.yaml:Thing.example.com/a~place");
+    for take in [Take::Original, Take::Value("s/t/x.yaml".into())] {
+        let resolutions = vec![Resolution { conflict: found[0].id.clone(), take }];
+        let options = Options { resolutions, ..Options::default() };
+        let error = three_way(&original, &upstream, &local, &options).unwrap_err();
+        assert!(matches!(error, lanai_merge::Error::PlaceTaken(_)), "{error}");
+    }
+}
+
+#[test]
+fn a_value_that_has_no_room_is_refused_with_its_place() {
+    let other = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: own\n---\n";
+    let [original, upstream, local] = ["v: {a: 1}\n", "v: {a: 2}\n", "v: {a: 3}\n"]
+        .map(|spec| package(&[("a.yaml", &format!("{other}{}", custom(spec)))]));
+    // As deep as a document may be, but for the mapping that it comes into.
+    let depth = YamlLimits::DEFAULT.max_depth;
+    let value = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    let conflict = ConflictId::new("a.yaml:Thing.example.com/a#v.a");
+    let options = Options {
+        resolutions: vec![Resolution { conflict, take: Take::Value(value) }],
+        ..Options::default()
+    };
+    let error = three_way(&original, &upstream, &local, &options).unwrap_err().to_string();
+    assert!(error.starts_with("file \"a.yaml\", line 6: "), "{error}");
 }

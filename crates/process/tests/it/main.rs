@@ -1,5 +1,6 @@
 //! Real programs are started, fed, limited and killed.
 
+mod cage;
 mod connect;
 mod run;
 

@@ -85,12 +85,17 @@ pub(super) fn explain(program: Connection, remote: &RemoteUrl, cause: String) ->
     // The pipes are closed, so it ends; if it does not, it is killed by the limit on its time.
     let status = program.finish();
     killer.kill();
-    let said: Vec<_> = messages.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    // Warnings of ssh stand in frames.
+    let said = messages.lines().map(|line| line.trim().trim_matches('@').trim());
+    let said: Vec<_> = said.filter(|line| !line.is_empty()).collect();
     let said = said.join("; ").replace(char::is_control, " ");
     let remote = remote.clone();
     let text = if said.is_empty() { cause.clone() } else { said.clone() };
     if said.contains("not appear to be a git repository") || said.contains("not a git repository") {
         return Error::NotARepository { remote, cause: said };
+    }
+    if said.contains("Host key verification failed") {
+        return Error::HostKey { remote, cause: said };
     }
     if said.contains("Permission denied") || said.contains("Too many authentication failures") {
         return Error::Credentials { remote, cause: said };

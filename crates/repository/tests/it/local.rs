@@ -256,7 +256,7 @@ fn folders_count_too() {
 
 #[test]
 fn the_limits_of_packages_hold_while_reading() {
-    let repository = Repository::with(&[("a", "12345"), ("d/b", "123")]);
+    let repository = Repository::with(&[("a.yaml", "12345"), ("d/b", "123")]);
     let home = tempfile::tempdir().unwrap();
     let commit = repository.git(&["rev-parse", "HEAD"]);
     let check = |change: &dyn Fn(&mut lanai_types::Limits), expected: Option<&str>| {
@@ -272,7 +272,12 @@ fn the_limits_of_packages_hold_while_reading() {
     check(&|limits| limits.max_document = ByteSize::bytes(5), None);
     check(
         &|limits| limits.max_document = ByteSize::bytes(4),
-        Some("file \"a\" has 5 bytes, more than the 4 B that are allowed"),
+        Some("file \"a.yaml\" has 5 bytes, more than the 4 B that are allowed"),
+    );
+    check(&|limits| limits.max_opaque = ByteSize::bytes(3), None);
+    check(
+        &|limits| limits.max_opaque = ByteSize::bytes(2),
+        Some("file \"d/b\" has 3 bytes, more than the 2 B that are allowed"),
     );
     check(&|limits| limits.max_stream = ByteSize::bytes(8), None);
     check(

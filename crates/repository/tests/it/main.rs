@@ -1,5 +1,6 @@
 //! Real git makes the repositories, serves them and judges what is read.
 
+mod access;
 mod cache;
 mod config;
 mod http;

@@ -1,11 +1,11 @@
-//! Over ssh: scripts stand in for it, and run git's own end of the conversation.
+//! Over ssh: scripts stand in for it, and run git's own end of the conversation. The tests of the binary talk to a real
+//! server.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use lanai_repository::Error;
-use lanai_testkit::skip;
 
 use crate::repository::Repository;
 use crate::{listing, read, remotes, resolve};
@@ -24,7 +24,6 @@ const SERVE: &str = "for last; do :; done\nexec sh -c \"$last\"";
 
 #[test]
 fn a_package_comes_over_ssh() {
-    skip("repository::ssh: a real ssh server", "none is set up by the tests; a script stands in for ssh");
     let repository = Repository::with(&[("pkg/f", "1")]);
     let home = tempfile::tempdir().unwrap();
     let commit = repository.git(&["rev-parse", "HEAD"]);
@@ -100,6 +99,15 @@ fn failures_are_told_apart() {
     );
     let error = check("echo 'git@host: Permission denied (publickey).' >&2; exit 255");
     assert!(matches!(error, Error::Credentials { .. }), "{error}");
+    let error = check(
+        "echo '@@@@@' >&2; echo '@  WARNING  @' >&2; echo 'Host key verification failed.' >&2; exit 255",
+    );
+    assert!(
+        error.to_string().starts_with(
+            "the ssh key of \"git@host:nothing\" cannot be trusted: WARNING; Host key verification failed.\nhint: "
+        ),
+        "{error}"
+    );
     let error = check(SERVE);
     assert!(matches!(error, Error::NotARepository { .. }), "{error}");
     let error = check("echo hello; exit 0");

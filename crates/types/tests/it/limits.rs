@@ -4,6 +4,7 @@ use lanai_types::{ByteSize, Limits, PathLimits, RefName, SafePath, YamlLimits, d
 fn the_defaults_are_the_documented_ones() {
     let limits = Limits::default();
     assert_eq!(limits.max_document, ByteSize::mib(10));
+    assert_eq!(limits.max_opaque, ByteSize::gib(1));
     assert_eq!(limits.max_stream, ByteSize::mib(256));
     assert_eq!(limits.max_request_body.get(), 6_291_456);
     assert_eq!(limits.max_files, 100_000);

@@ -3,7 +3,8 @@
 use std::error::Error;
 use std::fmt::Write;
 
-use lanai_yaml::{CommentPlace, Content, Document, edit};
+use lanai_yaml::path::Segment;
+use lanai_yaml::{CommentPlace, Content, Document, Path, Style, edit};
 
 use crate::clock::{Effort, best};
 use crate::growth::measure;
@@ -23,6 +24,8 @@ enum Before {
     List,
     /// The same in brackets on one line.
     FlowList,
+    /// The same on lines, each with a comment.
+    CommentedFlowList,
     /// `- {name: n0}` and so on, as block mappings.
     ListOfMappings,
     /// `list: []`.
@@ -37,6 +40,12 @@ const EDITS: &[(&str, Before, Edit)] = &[
     }),
     ("set each key of a flow mapping", Before::FlowMapping, |document, n| {
         (0..n).try_for_each(|at| document.root_mut().get_mut(&format!("k{at}"))?.set("new"))
+    }),
+    ("set each key by path", Before::Mapping, |document, n| {
+        (0..n).try_for_each(|at| document.set(&Path::from_iter([Segment::Key(format!("k{at}"))]), "new"))
+    }),
+    ("add keys by path", Before::Mapping, |document, n| {
+        (0..n).try_for_each(|at| document.set(&Path::from_iter([Segment::Key(format!("n{at}"))]), "new"))
     }),
     ("set each item", Before::List, |document, n| {
         (0..n).try_for_each(|at| document.root_mut().at_mut(at)?.set("new"))
@@ -107,6 +116,12 @@ const EDITS: &[(&str, Before, Edit)] = &[
     ("a comment above each item", Before::List, |document, n| {
         (0..n).try_for_each(|at| document.root_mut().at_mut(at)?.set_comment(CommentPlace::Head, "# new"))
     }),
+    ("insert items in the middle", Before::List, |document, n| {
+        (0..n).try_for_each(|at| document.root_mut().insert_item(n / 2 + at / 2, "new"))
+    }),
+    ("write a commented flow list as lines", Before::CommentedFlowList, |document, _| {
+        document.root_mut().set_style(Style::Block)
+    }),
     ("reverse the order", Before::Mapping, |document, n| {
         document.root_mut().reorder(&(0..n).rev().collect::<Vec<_>>())
     }),
@@ -163,11 +178,16 @@ fn text(before: Before, n: usize) -> String {
         Before::FlowMapping => {
             text.push('{');
             each(&mut text, &|text, at| write!(text, "k{at}: v{at}, "));
-            text.push_str("}\n");
+            text.push_str("last: 1}\n");
         }
         Before::FlowList => {
             text.push('[');
             each(&mut text, &|text, at| write!(text, "v{at}, "));
+            text.push_str("last]\n");
+        }
+        Before::CommentedFlowList => {
+            text.push_str("[\n");
+            each(&mut text, &|text, at| writeln!(text, "  v{at}, # c{at}"));
             text.push_str("]\n");
         }
         Before::EmptyList => text.push_str("list: []\n"),

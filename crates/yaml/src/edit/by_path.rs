@@ -6,7 +6,7 @@ use crate::content::{Content, CopyError};
 use crate::document::Document;
 use crate::edit::{CommentPlace, Error, NodeMut};
 use crate::node::NodeRef;
-use crate::path::{NotFound, Path, Segment, Why};
+use crate::path::{NotFound, Path, Segment, Why, index_of, step};
 use crate::syntax::token::Span;
 use crate::tree::{Kind, Style, Tree};
 
@@ -107,8 +107,8 @@ impl Document {
             node = match segment {
                 Segment::Key(key) => node.get_mut(key)?,
                 Segment::Index(_) | Segment::Match { .. } | Segment::Append => {
-                    let len = node.read().len();
                     let Some(index) = index_of(node.read(), segment) else {
+                        let len = node.read().len();
                         return Err(Error::OutOfRange { index: len, len });
                     };
                     node.at_mut(index)?
@@ -121,24 +121,26 @@ impl Document {
 
 /// How many segments of a path exist, when the rest can be added.
 fn reach(root: NodeRef<'_>, path: &Path) -> Result<usize, Error> {
-    let Err(error) = root.find(path) else { return Ok(path.segments().len()) };
-    let missing = &path.segments()[error.reached..];
-    let at = root.find(&error.found()).ok();
-    let absent = at.is_some_and(NodeRef::is_null);
-    let addable = match (&error.why, missing.first()) {
-        (Why::NoKey(_) | Why::Append, _) => true,
-        (Why::NotMapping(_), Some(Segment::Key(_))) | (Why::NotList(_), Some(Segment::Append)) => absent,
-        _ => false,
+    let mut at = root;
+    let mut reached = 0;
+    let mut missing = path.segments();
+    while let Some((segment, rest)) = missing.split_first()
+        && let Some(next) = step(at, segment)
+    {
+        (at, missing, reached) = (next, rest, reached + 1);
+    }
+    let Some((first, rest)) = missing.split_first() else { return Ok(reached) };
+    let needed = match first {
+        Segment::Key(_) => Some(Kind::Mapping),
+        Segment::Append => Some(Kind::Sequence),
+        Segment::Index(_) | Segment::Match { .. } => None,
     };
-    let rest_addable =
-        missing.iter().skip(1).all(|segment| matches!(segment, Segment::Key(_) | Segment::Append));
-    if addable && rest_addable { Ok(error.reached) } else { Err(Error::NotFound(error.to_string())) }
-}
-
-/// The index of the item that a segment means.
-fn index_of(list: NodeRef<'_>, segment: &Segment) -> Option<usize> {
-    let item = list.find(&std::iter::once(segment.clone()).collect()).ok()?;
-    list.items().position(|other| other.id == item.id)
+    let addable = needed.is_some_and(|needed| at.target().kind() == needed || at.is_null());
+    let rest_addable = rest.iter().all(|segment| matches!(segment, Segment::Key(_) | Segment::Append));
+    if addable && rest_addable {
+        return Ok(reached);
+    }
+    root.find(path).map_or_else(|error| Err(Error::NotFound(error.to_string())), |_| Ok(reached))
 }
 
 /// Puts a value below keys and into lists that do not exist yet.

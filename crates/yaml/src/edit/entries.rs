@@ -6,7 +6,7 @@ use super::proof::KeptComments;
 use super::{Error, NodeMut};
 use crate::content::Content;
 use crate::extent::Extents;
-use crate::tree::{Cut, Kind, Link, NodeId, State, Style};
+use crate::tree::{Cut, Fact, Kind, Link, NodeId, State, Style};
 
 /// Where an item is added.
 #[derive(Clone, Copy)]
@@ -69,9 +69,11 @@ impl NodeMut<'_> {
             usize::MAX => tree.node(id).last.get(),
             _ => tree.children(id).nth(index.saturating_mul(2) - 1).or(tree.node(id).last.get()),
         };
+        let table = tree.tables.take(id);
         tree.link(id, before, name);
         tree.link(id, Some(name), value);
-        tree.node_mut(name).key = true;
+        tree.tables.put(id, table.map(|table| table.with_key(key, name)));
+        tree.node_mut(name).facts.put(Fact::Key, true);
         tree.reshape(id);
         Ok(value)
     }
@@ -88,9 +90,11 @@ impl NodeMut<'_> {
         }
         self.proved(KeptComments::MayGo, |mapping| {
             mapping.expand()?;
-            let Some((key, value)) = mapping.read().own_entry(key) else { return Ok(false) };
-            let (key, value) = (key.id, value.id);
-            mapping.cut(key, value)?;
+            let Some((first, last)) = mapping.read().own_entry(key) else { return Ok(false) };
+            let (id, first, last) = (mapping.id, first.id, last.id);
+            let table = mapping.tree().tables.take(id);
+            mapping.cut(first, last)?;
+            mapping.tree().tables.put(id, table.map(|table| table.without_key(key)));
             Ok(true)
         })
     }
@@ -109,10 +113,15 @@ impl NodeMut<'_> {
         }
         self.proved(KeptComments::Stay, |mapping| {
             mapping.expand()?;
-            let Some(id) = mapping.read().own_entry(key).map(|(key, _)| key.id) else {
+            let Some(name) = mapping.read().own_entry(key).map(|(key, _)| key.id) else {
                 return Err(Error::NoSuchKey(key.into()));
             };
-            NodeMut { document: mapping.document, id }.set_value(&Content::string(to))
+            let id = mapping.id;
+            let table = mapping.tree().tables.take(id);
+            NodeMut { document: mapping.document, id: name }.set_value(&Content::string(to))?;
+            let table = table.map(|table| table.without_key(key).with_key(to, name));
+            mapping.tree().tables.put(id, table);
+            Ok(())
         })
     }
 
@@ -136,9 +145,8 @@ impl NodeMut<'_> {
     pub fn insert_item(&mut self, index: usize, content: impl Into<Content>) -> Result<(), Error> {
         let content = content.into();
         self.proved(KeptComments::Stay, |list| {
-            let len = list.read().len();
-            if index > len {
-                return Err(Error::OutOfRange { index, len });
+            if index.checked_sub(1).is_some_and(|before| list.read().at(before).is_none()) {
+                return Err(Error::OutOfRange { index, len: list.read().len() });
             }
             list.check_fits(&content)?;
             list.become_collection(Kind::Sequence)?;
@@ -149,14 +157,23 @@ impl NodeMut<'_> {
     fn add_item(&mut self, place: Place, content: &Content) -> Result<(), Error> {
         let style = content.style_beside(self.read().items());
         let id = self.id;
+        let before = match place {
+            Place::Last => self.document.tree.node(id).last.get(),
+            Place::Before(index) => {
+                index.checked_sub(1).and_then(|before| self.read().at(before)).map(|item| item.id)
+            }
+        };
         let item = self.graft_below(content)?;
         let tree = self.tree();
         tree.node_mut(item).style = style;
-        let before = match place {
-            Place::Last => tree.node(id).last.get(),
-            Place::Before(index) => index.checked_sub(1).and_then(|before| tree.children(id).nth(before)),
-        };
+        let table = tree.tables.take(id);
         tree.link(id, before, item);
+        let index = match place {
+            Place::Last => usize::MAX,
+            Place::Before(index) => index,
+        };
+        let table = table.map(|table| table.with_item(index, item));
+        tree.tables.put(id, table);
         tree.reshape(id);
         Ok(())
     }
@@ -174,7 +191,10 @@ impl NodeMut<'_> {
         self.proved(KeptComments::MayGo, |list| {
             list.expand()?;
             let Some(item) = list.read().at(index).map(|item| item.id) else { return Ok(false) };
+            let id = list.id;
+            let table = list.tree().tables.take(id);
             list.cut(item, item)?;
+            list.tree().tables.put(id, table.map(|table| table.without_item(index)));
             Ok(true)
         })
     }
@@ -226,6 +246,7 @@ impl NodeMut<'_> {
     fn set_children(&mut self, children: &[NodeId]) {
         let id = self.id;
         let tree = self.tree();
+        tree.tables.take(id);
         tree.node_mut(id).first = Link::NONE;
         tree.node_mut(id).last = Link::NONE;
         for child in children {
@@ -269,7 +290,7 @@ impl NodeMut<'_> {
         }
         if whole && !left && tree.node(id).style == Style::Block {
             // Nothing of what was read is left to hold on to: the collection is written anew.
-            tree.node_mut(id).reshaped = true;
+            tree.node_mut(id).facts.put(Fact::Reshaped, true);
             let place = Extents::new(&source, tree).emptied_place(id, first, last);
             tree.rewrite(id, place);
         } else {

@@ -2,7 +2,7 @@
 
 use crate::edit::CommentPlace;
 use crate::syntax::token::Span;
-use crate::tree::{Comment, Link, NodeId, Properties, State, Tree};
+use crate::tree::{Comment, Fact, Link, NodeId, Properties, State, Tree};
 
 impl Tree {
     /// Marks a node as edited, and all above it.
@@ -28,7 +28,7 @@ impl Tree {
     /// Marks a collection whose children changed.
     pub(super) fn reshape(&mut self, id: NodeId) {
         let node = self.node_mut(id);
-        node.reshaped = true;
+        node.facts.put(Fact::Reshaped, true);
         node.state = node.state.max(State::Below);
         self.mark_above(id);
     }
@@ -54,35 +54,33 @@ impl Tree {
 
     /// Puts `child` behind `before`, or first.
     pub(super) fn link(&mut self, parent: NodeId, before: Option<NodeId>, child: NodeId) {
+        self.tables.take(parent);
         self.node_mut(child).parent = parent.into();
         let next = match before {
             Some(before) => std::mem::replace(&mut self.node_mut(before).next, child.into()),
             None => std::mem::replace(&mut self.node_mut(parent).first, child.into()),
         };
         self.node_mut(child).next = next;
-        if next == Link::NONE {
-            self.node_mut(parent).last = child.into();
+        self.node_mut(child).previous = before.into();
+        match next.get() {
+            Some(next) => self.node_mut(next).previous = child.into(),
+            None => self.node_mut(parent).last = child.into(),
         }
     }
 
     pub(super) fn unlink(&mut self, parent: NodeId, child: NodeId) {
-        let next = self.node(child).next;
-        let mut before = None;
-        for at in self.children(parent) {
-            if at == child {
-                break;
-            }
-            before = Some(at);
-        }
-        match before {
-            Some(before) => self.node_mut(before).next = next,
+        self.tables.take(parent);
+        let (previous, next) = (self.node(child).previous, self.node(child).next);
+        match previous.get() {
+            Some(previous) => self.node_mut(previous).next = next,
             None => self.node_mut(parent).first = next,
         }
-        if next == Link::NONE {
-            self.node_mut(parent).last = before.into();
+        match next.get() {
+            Some(next) => self.node_mut(next).previous = previous,
+            None => self.node_mut(parent).last = previous,
         }
-        self.node_mut(child).next = Link::NONE;
-        self.node_mut(child).parent = Link::NONE;
+        let node = self.node_mut(child);
+        (node.parent, node.previous, node.next) = (Link::NONE, Link::NONE, Link::NONE);
     }
 
     /// One comment of a node.
@@ -103,6 +101,8 @@ impl Tree {
             CommentPlace::Foot => &mut comments.foot,
         };
         let span = slot.as_ref().map_or(Span::default(), |comment| comment.span);
+        let stood = slot.as_ref().is_some_and(|comment| !comment.changed && !span.is_empty());
         *slot = Some(Comment { span, text: Some(text.into()), changed: true });
+        self.gone.extend(stood.then_some(span));
     }
 }

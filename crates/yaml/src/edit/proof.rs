@@ -1,5 +1,6 @@
 //! Edits of delicate documents: each one is written, read again, and taken back if it did not arrive.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use lanai_types::YamlLimits;
@@ -8,8 +9,8 @@ use super::{Error, NodeMut};
 use crate::document::{Document, Proofs, Stream};
 use crate::emit;
 use crate::syntax;
-use crate::syntax::token::Span;
-use crate::tree::{Kind, State, Tree};
+use crate::syntax::token::{Cover, Span};
+use crate::tree::{Cut, Kind, State, Tree};
 
 /// What may happen to comments that belong to nodes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -174,11 +175,14 @@ impl Lines {
     /// The comments that stand inside of what was removed, or of a collection that was replaced.
     fn of_replaced(before: &Document, after: &Document) -> Self {
         let (document, tree) = (before, &before.tree);
-        let spans = before.tree.replaced_in(&after.tree, &before.source);
-        let inside =
-            |comment: &Span| spans.iter().any(|span| span.start <= comment.start && comment.end <= span.end);
+        let replaced = Cover::new(before.tree.replaced_in(&after.tree, &before.source));
         let found = syntax::comments_within(&document.source, tree.span, tree.span);
-        Self::new(found.into_iter().filter(inside).map(|span| span.of(&document.source).to_owned()))
+        Self::new(
+            found
+                .into_iter()
+                .filter(|comment| replaced.holds(*comment))
+                .map(|span| span.of(&document.source).to_owned()),
+        )
     }
 
     /// These lines, but for one of each that is in `others`.
@@ -202,7 +206,8 @@ impl Lines {
 impl Tree {
     /// The places in the source of what another tree, which was made from this one, does not have any more.
     fn replaced_in(&self, after: &Tree, source: &str) -> Vec<Span> {
-        let cuts = after.cuts.iter().filter(|cut| !self.cuts.contains(cut));
+        let known: HashSet<&Cut> = self.cuts.iter().collect();
+        let cuts = after.cuts.iter().filter(|cut| !known.contains(cut));
         // A comment on the line of what is left out belongs to whatever comes next, and goes all the same.
         let cuts = cuts.map(|cut| {
             let start = self.node(cut.first).mark.min(self.start(cut.first));

@@ -7,8 +7,8 @@ use crate::emit;
 use crate::extent::Extents;
 use crate::scalar::Resolved;
 use crate::syntax;
-use crate::syntax::token::Span;
-use crate::tree::{Comments, Kind, NOWHERE, NodeId, State, Style};
+use crate::syntax::token::{Cover, Span};
+use crate::tree::{Comments, Fact, Kind, NOWHERE, NodeId, State, Style};
 
 impl NodeMut<'_> {
     /// Asks for another style. A string takes it where its text allows, other scalars keep theirs; an empty collection or one that is new takes
@@ -53,7 +53,8 @@ impl NodeMut<'_> {
         let named = |id: &NodeId| {
             *id != self.id && tree.properties(*id).is_some_and(|properties| properties.anchor.is_some())
         };
-        let collection_key = |id: &NodeId| tree.node(*id).key && tree.node(*id).kind != Kind::Scalar;
+        let collection_key =
+            |id: &NodeId| tree.node(*id).is(Fact::Key) && tree.node(*id).kind != Kind::Scalar;
         if below.iter().any(collection_key) && below.iter().any(|id| tree.comments(*id).is_some()) {
             return Err(Error::NoPlaceForComment("it has keys that are collections"));
         }
@@ -75,11 +76,8 @@ impl NodeMut<'_> {
         if tree.node(id).state != State::New {
             let comments = syntax::comments_within(&self.document.source, tree.span, place);
             let copied = below.iter().filter(|below| **below != id).filter_map(|id| tree.comments(*id));
-            let spans: Vec<Span> = copied.flat_map(Comments::spans).collect();
-            let has_home = |comment: &Span| {
-                spans.iter().any(|span| span.start <= comment.start && comment.end <= span.end)
-            };
-            if !comments.iter().all(has_home) {
+            let homes = Cover::new(copied.flat_map(Comments::spans).collect());
+            if !comments.iter().all(|comment| homes.holds(*comment)) {
                 return Err(Error::NoPlaceForComment(
                     "a comment inside of it belongs to none of its entries",
                 ));
@@ -100,7 +98,8 @@ impl NodeMut<'_> {
         let tree = self.tree();
         let text = tree.add_text(&text);
         let node = tree.node_mut(id);
-        (node.text, node.string, node.style) = (text, true, style);
+        (node.text, node.style) = (text, style);
+        node.facts.put(Fact::String, true);
         tree.touch(id);
     }
 
@@ -144,21 +143,11 @@ impl NodeMut<'_> {
         let node = self.read();
         let has_line =
             |id| self.document.tree.comment(id, CommentPlace::Line).is_some_and(|line| !line.span.is_empty());
-        let key = node.parent().and_then(|parent| parent.entries().find(|(_, value)| value.id == self.id));
-        match key {
-            // The line of a block collection is that of its key.
-            Some((key, value))
-                if value.style() == Style::Block && !value.is_empty() && !has_line(self.id) =>
-            {
-                key.id
-            }
-            Some((key, value))
-                if !has_line(self.id) && has_line(key.id) && value.stands_before_line_of(key) =>
-            {
-                key.id
-            }
-            Some(_) | None => self.id,
-        }
+        let Some(key) = node.key().filter(|_| !has_line(self.id)) else { return self.id };
+        // The line of a block collection is that of its key.
+        let is_below = node.style() == Style::Block && !node.is_empty();
+        let is_beside = has_line(key.id) && node.stands_before_line_of(key);
+        if is_below || is_beside { key.id } else { self.id }
     }
 
     pub(super) fn check_comment_place(&self, place: CommentPlace) -> Result<(), Error> {
@@ -168,7 +157,7 @@ impl NodeMut<'_> {
         }
         let is_value = node.parent().is_some_and(|parent| parent.kind() == Kind::Mapping);
         let raw = self.document.tree.node(self.id);
-        let no_colon = is_value && !raw.key && raw.mark == NOWHERE && raw.state < State::Edited;
+        let no_colon = is_value && !raw.is(Fact::Key) && raw.mark == NOWHERE && raw.state < State::Edited;
         if place == CommentPlace::Line && no_colon {
             return Err(Error::NoPlaceForComment("it is the value of a key without a colon"));
         }

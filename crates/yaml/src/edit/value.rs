@@ -11,7 +11,7 @@ use crate::extent::Extents;
 use crate::node::{CORE_TAGS, NodeRef};
 use crate::scalar::Resolved;
 use crate::syntax::token::Span;
-use crate::tree::{Comments, Kind, NOWHERE, NodeId, Properties, State, Style, Tree};
+use crate::tree::{Comments, Fact, Kind, NOWHERE, NodeId, Properties, State, Style, Tree};
 
 impl NodeMut<'_> {
     /// Sets the node to something else. Its comments and its anchor stay; a scalar keeps its quoting where the new
@@ -67,8 +67,11 @@ impl NodeMut<'_> {
         if scalar.style != Style::Plain || !scalar.string && !plain {
             node.style = scalar.style;
         }
+        let parent = node.parent.get().filter(|_| node.is(Fact::Key));
         let as_written = scalar.spelling == Spelling::AsWritten && node.style == Style::Plain;
-        (node.text, node.string) = (text, scalar.string && !as_written);
+        node.text = text;
+        node.facts.put(Fact::String, scalar.string && !as_written);
+        tree.forget_entries(parent);
         tree.touch(id);
     }
 
@@ -88,12 +91,21 @@ impl NodeMut<'_> {
         let tree = self.tree();
         tree.take_place(id, new, &source);
         let from = tree.node(new).clone();
+        let cut = tree.node(id).is(Fact::Reshaped);
+        let parent = tree.node(id).parent.get().filter(|_| tree.node(id).is(Fact::Key));
+        tree.forget_entries([Some(id), parent].into_iter().flatten());
         let node = tree.node_mut(id);
-        (node.kind, node.style, node.string, node.text) = (from.kind, from.style, from.string, from.text);
-        (node.first, node.last, node.cooked, node.reshaped) = (from.first, from.last, false, false);
+        (node.kind, node.style, node.text) = (from.kind, from.style, from.text);
+        (node.first, node.last) = (from.first, from.last);
+        node.facts.put(Fact::String, from.is(Fact::String));
+        node.facts.put(Fact::Cooked, false);
+        node.facts.put(Fact::Reshaped, false);
+        node.column = NOWHERE;
         tree.adopt(id);
         let brought = tree.comments(new).cloned().unwrap_or_default();
-        tree.cuts.retain(|cut| cut.parent != id);
+        if cut {
+            tree.cuts.retain(|cut| cut.parent != id);
+        }
         tree.touch(id);
         self.add_comments(brought);
         Ok(())
@@ -196,6 +208,13 @@ impl Tree {
     fn forget_comments(&mut self, id: NodeId) {
         for id in self.subtree(id) {
             self.node_mut(id).comments = NOWHERE;
+        }
+    }
+
+    /// Drops the tables of collections whose entries are others now.
+    fn forget_entries(&mut self, ids: impl IntoIterator<Item = NodeId>) {
+        for id in ids {
+            self.tables.take(id);
         }
     }
 

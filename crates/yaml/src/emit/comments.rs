@@ -1,10 +1,11 @@
 //! Comments that edits set.
 
-use super::{Emitter, Entry, Rank, Splice};
+use super::splice::{Rank, Splice};
+use super::{Emitter, Entry};
 use crate::edit::CommentPlace;
 use crate::layout::push_comment;
 use crate::syntax::token::Span;
-use crate::tree::{Comment, NOWHERE, NodeId, State, Style};
+use crate::tree::{Comment, Fact, NOWHERE, NodeId, State, Style};
 
 impl Emitter<'_> {
     /// Splices for comments of a node that were set: line comments, and those that stand in the source already.
@@ -14,7 +15,8 @@ impl Emitter<'_> {
                 continue;
             };
             let mut splice = self.comment_in_place(comment);
-            let last = self.tree.node(id).next.get().filter(|_| self.tree.node(id).key).unwrap_or(id);
+            let last =
+                self.tree.node(id).next.get().filter(|_| self.tree.node(id).is(Fact::Key)).unwrap_or(id);
             // Without the comment, blank lines behind it would become text of a scalar that keeps all of them.
             let keeps = splice.text.is_empty() && self.ends_in_keeping_scalar(Entry { first: id, last });
             while keeps && splice.span.end < self.tree.span.end && self.extents.is_blank_line(splice.span.end)
@@ -101,15 +103,8 @@ impl Emitter<'_> {
     fn comment_in_place(&self, comment: &Comment) -> Splice {
         let text = comment.text.as_deref().unwrap_or("");
         let span = comment.span;
-        let own_line = self.extents.begins_line(span.start);
         if text.is_empty() {
-            let start = if own_line {
-                self.extents.line_start(span.start)
-            } else {
-                self.end_of_text_before(span.start)
-            };
-            let end = if own_line { self.extents.end_of_lines(span.end) } else { span.end };
-            return Splice::replace(Span { start, end }, String::new());
+            return Splice::replace(self.cut_of_comment(span), String::new());
         }
         let mut lines = String::new();
         push_comment(&mut lines, text, self.extents.column(span.start) as usize);
@@ -117,6 +112,15 @@ impl Emitter<'_> {
         let lines = lines.trim_start_matches(' ');
         let lines = if ends_line { lines } else { lines.trim_end_matches('\n') };
         Splice::replace(span, lines)
+    }
+
+    /// What goes with a comment: its lines, or the blanks before it.
+    pub(super) fn cut_of_comment(&self, comment: Span) -> Span {
+        if self.extents.begins_line(comment.start) {
+            let start = self.extents.line_start(comment.start);
+            return Span { start, end: self.extents.end_of_lines(comment.end) };
+        }
+        Span { start: self.end_of_text_before(comment.start), end: comment.end }
     }
 
     fn end_of_text_before(&self, at: u32) -> u32 {
@@ -129,7 +133,7 @@ impl Emitter<'_> {
             return Some(self.comment_in_place(comment));
         }
         let text = comment.text.as_deref().filter(|text| !text.is_empty())?;
-        let value = if self.tree.node(id).key { self.tree.node(id).next.get()? } else { id };
+        let value = if self.tree.node(id).is(Fact::Key) { self.tree.node(id).next.get()? } else { id };
         Some(Splice::insert(self.line_end_of(value)?, format!(" {text}")).ranked(Rank::LineComment))
     }
 

@@ -142,14 +142,14 @@ impl Emitter<'_> {
         let mut at = inner.start + Span::new(opening.len(), 0).start;
         let start_of_first =
             originals.first().map_or(at, |first| self.extents.content_start(first.entry.first));
-        let first_lead = Span { start: at, end: start_of_first.max(at) }.of(source).to_owned();
+        let first_lead = self.kept(Span { start: at, end: start_of_first.max(at) }).into_owned();
         for (number, Original { entry, fate }) in originals.iter().copied().enumerate() {
             let next = originals
                 .get(number + 1)
                 .map_or(inner.end, |next| self.extents.content_start(next.entry.first));
             let start = self.extents.content_start(entry.first);
             let end = self.flow_end(entry);
-            let lead = Span { start: at, end: start }.of(source).to_owned();
+            let lead = self.kept(Span { start: at, end: start }).into_owned();
             let gap = Gap::behind(source, end, next.max(end));
             at = gap.end;
             trailing_comma = gap.comma;
@@ -159,12 +159,12 @@ impl Emitter<'_> {
                     splices.extend(self.below(entry.last));
                 }
                 let body = self.apply(Span { start, end }, splices);
-                let (trail, post) = (gap.trail.of(source).into(), gap.post.of(source).into());
+                let (trail, post) = (self.kept(gap.trail).into_owned(), self.kept(gap.post).into_owned());
                 let first = start == start_of_first;
                 segments.push((entry, Segment { first, lead, body, trail, comma: gap.comma, post }));
             }
         }
-        let tail = Span { start: at.min(inner.end), end: inner.end }.of(source).to_owned();
+        let tail = self.kept(Span { start: at.min(inner.end), end: inner.end }).into_owned();
         Segments { opening, kept: segments, first_lead, tail, trailing_comma }
     }
 

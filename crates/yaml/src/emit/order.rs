@@ -1,5 +1,6 @@
 //! Block collections whose entries changed places.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::{Emitter, Entry, Splice};
@@ -18,7 +19,6 @@ impl Emitter<'_> {
 
     /// All entries of a block collection in their new order, each with its comments and the blank lines above it.
     pub(super) fn reordered(&self, id: NodeId, splices: &mut Vec<Splice>) {
-        let source = &self.document.source;
         let column = self.tree.node(id).column as usize;
         let entries = self.entries(id);
         let originals: Vec<Entry> = self.originals(id).into_iter().map(|original| original.entry).collect();
@@ -36,13 +36,10 @@ impl Emitter<'_> {
         for entry in &entries {
             let lines = match places.get(&entry.first).copied() {
                 Some(at) => {
-                    let above = if at == 0 { 0 } else { extents[at - 1].1.end };
-                    let above = if at == 0 {
-                        ""
-                    } else {
-                        Span { start: above, end: extents[at].1.start.max(above) }.of(source)
-                    };
-                    let above = if out.is_empty() { above.trim_start_matches(['\n', '\r']) } else { above };
+                    let before_it = at.checked_sub(1).map(|before| extents[before].1.end);
+                    let above = before_it.map(|end| Span { start: end, end: extents[at].1.start.max(end) });
+                    let above = above.map_or(Cow::Borrowed(""), |above| self.kept(above));
+                    let above = if out.is_empty() { above.trim_start_matches(['\n', '\r']) } else { &above };
                     let lines = above.to_owned() + &self.entry_text(*entry, extents[at].1, column);
                     match before {
                         Some(before) if self.ends_in_block_scalar(before) => comments_at(&lines, column),

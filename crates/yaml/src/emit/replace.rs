@@ -5,7 +5,7 @@ use crate::edit::CommentPlace;
 use crate::layout::{Behind, BlockScalars, Layout, Pieces, push_indent};
 use crate::syntax;
 use crate::syntax::token::Span;
-use crate::tree::{Comment, Kind, NOWHERE, NodeId, Style};
+use crate::tree::{Comment, Fact, Kind, NOWHERE, NodeId, Style};
 
 impl Emitter<'_> {
     pub(super) fn edited(&self, id: NodeId, splices: &mut Vec<Splice>) {
@@ -13,15 +13,15 @@ impl Emitter<'_> {
         let place = node.span;
         let Some(parent) = node.parent.get() else { return self.edited_root(id, splices) };
         let in_flow = self.tree.node(parent).style == Style::Flow;
-        if node.key || in_flow {
+        if node.is(Fact::Key) || in_flow {
             let layout = self.layout(parent);
-            let text = match (in_flow, node.key) {
+            let text = match (in_flow, node.is(Fact::Key)) {
                 (true, true) => layout.flow_key(id),
                 (true, false) => layout.flow_value(id),
                 (false, _) => layout.key(id),
             };
             let after_question_mark = self.document.source[..place.start as usize].ends_with('?');
-            let is_value = !node.key && self.tree.node(parent).kind == Kind::Mapping;
+            let is_value = !node.is(Fact::Key) && self.tree.node(parent).kind == Kind::Mapping;
             let text = match (place.is_empty(), node.mark) {
                 (true, NOWHERE) if is_value && after_question_mark => format!(" : {text}"),
                 (true, NOWHERE) if is_value => format!(": {text}"),
@@ -37,6 +37,11 @@ impl Emitter<'_> {
             layout.block_scalars = BlockScalars::Quoted;
         }
         let column = self.tree.node(parent).column as usize;
+        let behind_key = self.tree.node(parent).kind == Kind::Mapping;
+        if behind_key && node.style == Style::Block && node.column != NOWHERE {
+            // It lost all its entries; new ones stand where those stood.
+            layout.follow(node.kind, (node.column as usize).saturating_sub(column));
+        }
         if node.mark == NOWHERE {
             return self.value_without_colon(id, column, &layout, splices);
         }
@@ -152,8 +157,8 @@ impl Emitter<'_> {
         let own =
             self.tree.comment(id, CommentPlace::Line).filter(|comment| comment.span.start >= place.start);
         let end = self.extents.end_of_lines(place.end);
-        let tail =
-            Span { start: place.end, end }.of(&self.document.source).trim_matches([' ', '\t', '\r', '\n']);
+        let tail = self.kept(Span { start: place.end, end });
+        let tail = tail.trim_matches([' ', '\t', '\r', '\n']);
         let comment = self.text_beside(own).or_else(|| tail.starts_with('#').then(|| tail.to_owned()));
         let mark_line = Span { start: mark, end: self.extents.line_end(mark) }.of(&self.document.source);
         if self.has_own_head(id, mark) || comment.is_some() && mark_line.contains('#') {

@@ -9,7 +9,7 @@ use super::package::LeftOut;
 use super::printer::{Glue, Printer};
 use crate::document::Document;
 use crate::node::NodeRef;
-use crate::scalar::{self, ReferenceTag};
+use crate::scalar::{self, ReferencePlace, ReferenceTag};
 use crate::tree::{Children, Kind, Style};
 
 /// How far each level stands to the right of the one around it.
@@ -64,8 +64,17 @@ struct Open<'a> {
 enum Place {
     Root,
     Item,
-    Key { simple: bool },
+    Key(KeyForm),
     Value,
+}
+
+/// How a key is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum KeyForm {
+    /// Before its colon.
+    Simple,
+    /// Behind a `?`, with the colon on the next line.
+    Explicit,
 }
 
 /// What comes next in a collection.
@@ -73,7 +82,7 @@ enum Place {
 enum Turn {
     Item,
     Key,
-    Value { simple_key: bool },
+    Value(KeyForm),
 }
 
 /// A tag as it is written: a handle and a suffix, or the whole tag and no handle.
@@ -136,8 +145,8 @@ impl Emitter {
             (Turn::Item, false) => self.block_item(open, walk),
             (Turn::Key, true) => self.flow_key(open, walk),
             (Turn::Key, false) => self.block_key(open, walk),
-            (Turn::Value { simple_key }, true) => self.flow_value(open, simple_key, walk),
-            (Turn::Value { simple_key }, false) => self.block_value(open, simple_key, walk),
+            (Turn::Value(key), true) => self.flow_value(open, key, walk),
+            (Turn::Value(key), false) => self.block_value(open, key, walk),
         };
         open.first = false;
         child
@@ -147,7 +156,7 @@ impl Emitter {
     fn open(&mut self, open: &mut Open<'_>, walk: &Walk<'_>) {
         let mapping = open.node.kind() == Kind::Mapping;
         let compact = !mapping
-            && matches!(open.place, Place::Key { .. } | Place::Value)
+            && matches!(open.place, Place::Key(_) | Place::Value)
             && walk.indent == SequenceIndent::Compact
             && self.printer.allows_compact();
         open.column = match open.outer {
@@ -193,19 +202,23 @@ impl Emitter {
         };
         self.waiting.begin_key(key, open);
         self.before_flow_child(open);
-        let simple = is_simple_key(key, walk);
-        if !simple {
+        let form = key_form(key, walk);
+        if form == KeyForm::Explicit {
             self.printer.token("?", Glue::Apart);
         }
-        open.turn = Turn::Value { simple_key: simple };
-        Step::into(self.node(key, Some(open.column), Place::Key { simple }, walk))
+        open.turn = Turn::Value(form);
+        Step::into(self.node(key, Some(open.column), Place::Key(form), walk))
     }
 
-    fn flow_value<'a>(&mut self, open: &mut Open<'a>, simple_key: bool, walk: &Walk<'a>) -> Step<'a> {
+    fn flow_value<'a>(&mut self, open: &mut Open<'a>, key: KeyForm, walk: &Walk<'a>) -> Step<'a> {
         open.turn = Turn::Key;
         let Some(value) = walk.next(open) else { return Step::Stay };
         self.waiting.begin(value);
-        self.printer.token(":", if simple_key { Glue::Close } else { Glue::Apart });
+        let glue = match key {
+            KeyForm::Simple => Glue::Close,
+            KeyForm::Explicit => Glue::Apart,
+        };
+        self.printer.token(":", glue);
         open.comma_written = self.waiting.comma_needed();
         self.flow_child(value, open, Place::Value, walk)
     }
@@ -268,23 +281,24 @@ impl Emitter {
         if let Some(line) = self.waiting.line.take() {
             self.waiting.key_line = Some(line);
         }
-        let simple = is_simple_key(key, walk);
-        if !simple {
+        let form = key_form(key, walk);
+        if form == KeyForm::Explicit {
             self.printer.token("?", Glue::Leading);
         }
-        open.turn = Turn::Value { simple_key: simple };
-        Step::into(self.node(key, Some(open.column), Place::Key { simple }, walk))
+        open.turn = Turn::Value(form);
+        Step::into(self.node(key, Some(open.column), Place::Key(form), walk))
     }
 
-    fn block_value<'a>(&mut self, open: &mut Open<'a>, simple_key: bool, walk: &Walk<'a>) -> Step<'a> {
+    fn block_value<'a>(&mut self, open: &mut Open<'a>, key: KeyForm, walk: &Walk<'a>) -> Step<'a> {
         open.turn = Turn::Key;
         let Some(value) = walk.next(open) else { return Step::Stay };
         self.waiting.begin(value);
-        if simple_key {
-            self.printer.token(":", Glue::Close);
-        } else {
-            self.printer.start_line(open.column);
-            self.printer.token(":", Glue::Leading);
+        match key {
+            KeyForm::Simple => self.printer.token(":", Glue::Close),
+            KeyForm::Explicit => {
+                self.printer.start_line(open.column);
+                self.printer.token(":", Glue::Leading);
+            }
         }
         self.key_line_comment(value, open.column);
         self.block_child(value, open, Place::Value, walk)
@@ -356,10 +370,19 @@ impl Emitter {
     }
 
     fn scalar(&mut self, node: NodeRef<'_>, column: usize, place: Place) {
-        let simple_key = place == Place::Key { simple: true };
+        let place = match (place, self.flow > 0) {
+            (Place::Key(KeyForm::Simple), true) => ReferencePlace::FlowKey,
+            (Place::Key(KeyForm::Simple), false) => ReferencePlace::Key,
+            (Place::Root | Place::Item | Place::Key(KeyForm::Explicit) | Place::Value, true) => {
+                ReferencePlace::FlowValue
+            }
+            (Place::Root | Place::Item | Place::Key(KeyForm::Explicit) | Place::Value, false) => {
+                ReferencePlace::Value
+            }
+        };
         let style = scalar_style(node.style());
         let tag = reference_tag(node);
-        let text = scalar::reference(&node.value(), style, tag, self.flow > 0, simple_key, column);
+        let text = scalar::reference(&node.value(), style, tag, place, column);
         match text.split_once('\n') {
             Some((header, lines)) if header.starts_with(['|', '>']) => {
                 self.printer.token(header, Glue::Apart);
@@ -474,7 +497,7 @@ impl Waiting {
     fn end(&mut self, open: &mut Open<'_>) {
         replace(&mut self.tail, open.tail.take());
         replace(&mut self.line, open.node.line_comment());
-        if !matches!(open.place, Place::Key { .. }) {
+        if !matches!(open.place, Place::Key(_)) {
             replace(&mut self.foot, open.node.foot_comment());
         }
     }
@@ -496,17 +519,25 @@ fn text(comment: Option<String>) -> Option<String> {
     comment.filter(|text| !text.is_empty())
 }
 
-/// Whether a key is written before its colon; others are explicit, with a question mark.
-fn is_simple_key(key: NodeRef<'_>, walk: &Walk<'_>) -> bool {
+/// How a key is written: before its colon, where it is short and on one line.
+fn key_form(key: NodeRef<'_>, walk: &Walk<'_>) -> KeyForm {
+    match simple_length(key, walk) {
+        Some(length) if length <= MAX_SIMPLE_KEY => KeyForm::Simple,
+        Some(_) | None => KeyForm::Explicit,
+    }
+}
+
+/// The length of a key that is on one line, with anchor and tag.
+fn simple_length(key: NodeRef<'_>, walk: &Walk<'_>) -> Option<usize> {
     let value = match key.kind() {
-        Kind::Alias => return key.value().len() <= MAX_SIMPLE_KEY,
+        Kind::Alias => return Some(key.value().len()),
         Kind::Scalar if scalar::reference::is_simple_key(&key.value()) => key.value().len(),
         Kind::Mapping | Kind::Sequence if walk.is_empty(key) => 0,
-        Kind::Scalar | Kind::Mapping | Kind::Sequence => return false,
+        Kind::Scalar | Kind::Mapping | Kind::Sequence => return None,
     };
     let anchor = key.anchor().map_or(0, str::len);
     let tag = tag_of(key).map_or(0, |tag| tag.handle.len() + tag.suffix.len());
-    value + anchor + tag <= MAX_SIMPLE_KEY
+    Some(value + anchor + tag)
 }
 
 /// The tag of a node, if one is written: explicit ones, and that of merge keys, which the reference reveals.

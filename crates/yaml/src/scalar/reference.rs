@@ -23,6 +23,35 @@ pub enum ReferenceTag {
     Field,
 }
 
+/// Where the emitter writes a scalar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReferencePlace {
+    /// A value, an item or a whole document.
+    Value,
+    /// A key, simple or not.
+    Key,
+    /// A value or an item inside of a flow collection.
+    FlowValue,
+    /// A key inside of a flow collection.
+    FlowKey,
+}
+
+impl ReferencePlace {
+    fn is_flow(self) -> bool {
+        match self {
+            Self::FlowValue | Self::FlowKey => true,
+            Self::Value | Self::Key => false,
+        }
+    }
+
+    fn is_key(self) -> bool {
+        match self {
+            Self::Key | Self::FlowKey => true,
+            Self::Value | Self::FlowValue => false,
+        }
+    }
+}
+
 /// Whether the emitter writes `text` as a simple key, `text: value`.
 ///
 /// Other keys are explicit: `? text` and, on the next line, `: value`; in a flow mapping `? text : value`.
@@ -32,8 +61,7 @@ pub fn is_simple_key(text: &str) -> bool {
 
 /// Writes `text` as the reference emitter does.
 ///
-/// `wanted` is the style of the node; `None` and [`Style::Plain`] both mean none in particular. `flow` says
-/// that the scalar is inside of a flow collection, `key` that it is a key, simple or not. `indent` is the column
+/// `wanted` is the style of the node; `None` and [`Style::Plain`] both mean none in particular. `indent` is the column
 /// of the lines after the first one: 2 more than that of the parent's key or dash (0 if there is none), and 2
 /// more again for each flow collection in between.
 ///
@@ -51,8 +79,7 @@ pub fn reference(
     text: &str,
     wanted: Option<Style>,
     tag: ReferenceTag,
-    flow: bool,
-    key: bool,
+    place: ReferencePlace,
     indent: usize,
 ) -> String {
     let asked = match wanted {
@@ -60,7 +87,7 @@ pub fn reference(
         Some(style) => style,
     };
     let traits = Traits::of(text);
-    match possible(asked, &traits, flow, key && is_simple_key(text)) {
+    match possible(asked, &traits, text, place) {
         Style::Plain => text.to_owned(),
         Style::SingleQuoted => single_quoted(text, indent),
         Style::DoubleQuoted => double_quoted(text),
@@ -124,7 +151,9 @@ fn is_base_60(text: &[u8]) -> bool {
 }
 
 /// The style that the emitter uses when `asked` for one.
-fn possible(asked: Style, traits: &Traits, flow: bool, simple_key: bool) -> Style {
+fn possible(asked: Style, traits: &Traits, text: &str, place: ReferencePlace) -> Style {
+    let flow = place.is_flow();
+    let simple_key = place.is_key() && is_simple_key(text);
     let single_if_possible = || if traits.no_single { Style::DoubleQuoted } else { Style::SingleQuoted };
     match asked {
         Style::Plain => {
@@ -325,20 +354,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::decode;
+    use super::ReferencePlace as At;
     use super::*;
 
-    #[derive(Clone, Copy)]
-    enum At {
-        Value,
-        Key,
-        FlowValue,
-        FlowKey,
-    }
-
     fn write(text: &str, wanted: Option<Style>, tag: ReferenceTag, at: At) -> String {
-        let flow = matches!(at, At::FlowValue | At::FlowKey);
-        let key = matches!(at, At::Key | At::FlowKey);
-        reference(text, wanted, tag, flow, key, 2)
+        reference(text, wanted, tag, at, 2)
     }
 
     /// The rows were observed from the reference.

@@ -10,7 +10,10 @@ use serde::ser::{
 
 use super::key::Key;
 use super::{Error, Meaning, Writer, add_scalar};
-use crate::tree::{Kind, NodeId, Style, Tree};
+use crate::tree::{Fact, Kind, NodeId, Style, Tree};
+
+/// The field, and the structure, that `serde_json` makes of a number when some crate asks it for numbers of any precision.
+const NUMBER: &str = "$serde_json::private::Number";
 
 /// An open collection.
 pub(super) struct Collection<'t> {
@@ -74,6 +77,14 @@ impl<'t> Collection<'t> {
         Ok(())
     }
 
+    /// The whole value is the number whose text this is, not a mapping.
+    fn become_number<T: Serialize + ?Sized>(&mut self, text: &T) -> Result<(), Error> {
+        let id = text.serialize(Writer { tree: self.tree, depth: self.depth })?;
+        self.tree.node_mut(id).facts.put(Fact::String, false);
+        self.value = id;
+        Ok(())
+    }
+
     fn place(&self, error: Error) -> Error {
         match self.variant {
             Some(variant) => error.under_key(variant),
@@ -120,6 +131,9 @@ macro_rules! fields {
             type Error = Error;
 
             fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
+                if name == NUMBER {
+                    return self.become_number(value);
+                }
                 self.add_name(name)?;
                 self.add_value(value)
             }

@@ -3,6 +3,7 @@
 //! An explicit stack of open collections, one step for each token; nothing recurses, so that depth costs no stack.
 
 mod comments;
+mod properties;
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,8 +12,7 @@ use lanai_types::YamlLimits;
 use super::Fail;
 use super::attach::Queue;
 use super::token::{Flags, Span, Token, TokenKind};
-use crate::error::Cause;
-use crate::tree::{Kind, Link, NOWHERE, NodeId, Properties, State, Style, TagHandle, Tree};
+use crate::tree::{Fact, Kind, Link, NOWHERE, NodeId, Properties, State, Style, Tree};
 
 /// What the document may use.
 pub(crate) struct Budget<'a> {
@@ -142,52 +142,6 @@ impl<'a> Builder<'a> {
         Ok(self.tree)
     }
 
-    // ---- before the content
-
-    fn prologue(&mut self) -> Result<(), Fail> {
-        let mut version_seen = false;
-        while self.peek().kind == TokenKind::Directive {
-            let token = self.take();
-            let words: Vec<&str> = token.span.of(self.source).split_ascii_whitespace().collect();
-            match words.as_slice() {
-                ["%YAML", version] if !version_seen && is_version(version) => version_seen = true,
-                ["%YAML", ..] => {
-                    return Err(Fail::syntax(
-                        token.span.start as usize,
-                        "a %YAML directive names a version 1 of YAML, once, as in \"%YAML 1.2\"",
-                    ));
-                }
-                ["%TAG", handle, prefix] => {
-                    if !self.tag_handles.insert((*handle).into()) {
-                        return Err(Fail::syntax(
-                            token.span.start as usize,
-                            "this tag handle is declared twice",
-                        ));
-                    }
-                    self.tree
-                        .tag_handles
-                        .push(TagHandle { handle: (*handle).into(), prefix: (*prefix).into() });
-                }
-                ["%TAG", ..] => {
-                    return Err(Fail::syntax(
-                        token.span.start as usize,
-                        "a %TAG directive names a handle and a prefix",
-                    ));
-                }
-                _ => {}
-            }
-        }
-        let directives = self.at > 0;
-        if self.peek().kind == TokenKind::DocumentStart {
-            self.tree.start_mark = self.take().span.start;
-        } else if directives {
-            return Err(
-                self.unexpected("a directive must be followed by a document that begins with \"---\"")
-            );
-        }
-        Ok(())
-    }
-
     // ---- open collections
 
     fn step(&mut self, node: NodeId, expect: Expect) -> Result<(), Fail> {
@@ -225,18 +179,15 @@ impl<'a> Builder<'a> {
             self.stem = self.queue.as_ref().map_or(0, |queue| queue.waiting.head.len());
             return self.node(Place::Block, node.into(), mark.start);
         }
-        match (expect, token.kind) {
-            (Expect::IndentlessItem, _) => self.close(None),
-            (_, TokenKind::BlockEnd) => {
-                self.take();
-                self.close(None);
-            }
-            _ => {
+        if expect != Expect::IndentlessItem {
+            if token.kind != TokenKind::BlockEnd {
                 return Err(self
                     .unexpected("a list item, or less indentation, is expected here")
                     .hint("begin each item with \"- \" in the same column"));
             }
+            self.take();
         }
+        self.close(None);
         Ok(())
     }
 
@@ -253,20 +204,22 @@ impl<'a> Builder<'a> {
             return Err(self.unexpected("this key is indented deeper than the keys before it"));
         }
         self.expect(Expect::BlockValue);
-        match token.kind {
-            TokenKind::ExplicitKey => {
-                let mark = self.take().span;
-                if self.ends_block_node() {
-                    return self.scalar_at(mark.end, node.into(), mark.start);
-                }
-                self.node(Place::BlockOrIndentless, node.into(), mark.start)
+        if token.kind == TokenKind::ExplicitKey {
+            let mark = self.take().span;
+            if self.ends_block_node() {
+                return self.scalar_at(mark.end, node.into(), mark.start);
             }
-            TokenKind::Value => self.scalar_at(token.span.start, node.into(), NOWHERE),
-            _ if flags.has(Flags::KEY) => self.node(Place::Inline, node.into(), NOWHERE),
-            _ => Err(self.unexpected("a key with a colon, or less indentation, is expected here").hint(
-                "check the indentation; text that goes over lines must be indented deeper than its key",
-            )),
+            return self.node(Place::BlockOrIndentless, node.into(), mark.start);
         }
+        if token.kind == TokenKind::Value {
+            return self.scalar_at(token.span.start, node.into(), NOWHERE);
+        }
+        if flags.has(Flags::KEY) {
+            return self.node(Place::Inline, node.into(), NOWHERE);
+        }
+        Err(self
+            .unexpected("a key with a colon, or less indentation, is expected here")
+            .hint("check the indentation; text that goes over lines must be indented deeper than its key"))
     }
 
     /// The value of the key that was read last, empty if there is no colon.
@@ -331,17 +284,17 @@ impl<'a> Builder<'a> {
     }
 
     fn flow_key_node(&mut self, node: NodeId, token: Token) -> Result<(), Fail> {
-        match token.kind {
-            TokenKind::ExplicitKey => {
-                self.take();
-                if self.ends_flow_node() {
-                    return self.scalar_at(token.span.end, node.into(), token.span.start);
-                }
-                self.node(Place::Inline, node.into(), token.span.start)
+        if token.kind == TokenKind::ExplicitKey {
+            self.take();
+            if self.ends_flow_node() {
+                return self.scalar_at(token.span.end, node.into(), token.span.start);
             }
-            TokenKind::Value => self.scalar_at(token.span.start, node.into(), NOWHERE),
-            _ => self.node(Place::Inline, node.into(), NOWHERE),
+            return self.node(Place::Inline, node.into(), token.span.start);
         }
+        if token.kind == TokenKind::Value {
+            return self.scalar_at(token.span.start, node.into(), NOWHERE);
+        }
+        self.node(Place::Inline, node.into(), NOWHERE)
     }
 
     // ---- nodes
@@ -384,7 +337,7 @@ impl<'a> Builder<'a> {
                 let id = self.push_node(Kind::Scalar, scalar_style(token.kind), start, parent, mark)?;
                 let node = self.tree.node_mut(id);
                 node.span = token.span;
-                node.cooked = flags.has(Flags::COOKED);
+                node.facts.put(Fact::Cooked, flags.has(Flags::COOKED));
                 node.column = token.column;
                 self.comment_node(id);
                 self.finish_node(id, properties, anchor, Some(1));
@@ -428,75 +381,20 @@ impl<'a> Builder<'a> {
                 self.finish_node(id, properties, anchor, None);
                 Ok(())
             }
-            _ => Err(self.unexpected("content is expected here")),
+            TokenKind::Directive
+            | TokenKind::DocumentStart
+            | TokenKind::DocumentEnd
+            | TokenKind::BlockEntry
+            | TokenKind::ExplicitKey
+            | TokenKind::Value
+            | TokenKind::BlockEnd
+            | TokenKind::FlowSequenceEnd
+            | TokenKind::FlowMappingEnd
+            | TokenKind::FlowEntry
+            | TokenKind::Anchor
+            | TokenKind::Tag
+            | TokenKind::StreamEnd => Err(self.unexpected("content is expected here")),
         }
-    }
-
-    fn alias(&mut self, token: Token, parent: Link, mark: u32) -> Result<(), Fail> {
-        self.take();
-        let name = &token.span.of(self.source)[1..];
-        let Some(anchored) = self.anchors.get(name) else {
-            return Err(Fail {
-                offset: token.span.start as usize,
-                cause: Cause::UnknownAnchor(name.into()),
-                hint: None,
-            });
-        };
-        let (target, expanded) = (anchored.node, anchored.expanded.unwrap_or(1));
-        let id = self.push_node(Kind::Alias, Style::Plain, token.span.start, parent, mark)?;
-        let node = self.tree.node_mut(id);
-        node.span = token.span;
-        node.last = target.into();
-        self.comment_node(id);
-        self.tree.has_aliases = true;
-        self.count(expanded)
-    }
-
-    /// Anchor and tag before a node, in either order.
-    fn properties(&mut self) -> Result<(Option<Properties>, Option<&'a str>), Fail> {
-        let mut found: Option<Properties> = None;
-        let mut anchor = None;
-        loop {
-            let token = self.peek();
-            if !matches!(token.kind, TokenKind::Anchor | TokenKind::Tag) {
-                return Ok((found, anchor));
-            }
-            if self.flags().has(Flags::MAPPING) || found.is_some() && self.flags().has(Flags::KEY) {
-                return Ok((found, anchor));
-            }
-            self.take();
-            let text = token.span.of(self.source);
-            let properties =
-                found.get_or_insert_with(|| Properties { span: token.span, ..Properties::default() });
-            properties.span.end = token.span.end;
-            let slot = if token.kind == TokenKind::Anchor {
-                anchor = Some(&text[1..]);
-                (&mut properties.anchor, &text[1..])
-            } else {
-                (&mut properties.tag, text)
-            };
-            if slot.0.is_some() {
-                return Err(Fail::syntax(
-                    token.span.start as usize,
-                    "a node can have one anchor and one tag",
-                ));
-            }
-            *slot.0 = Some(slot.1.into());
-            if token.kind == TokenKind::Tag {
-                self.check_tag(text, token.span.start)?;
-            }
-        }
-    }
-
-    /// Refuses a tag whose handle was not declared.
-    fn check_tag(&self, text: &str, offset: u32) -> Result<(), Fail> {
-        let Some(end) = text[1..].find('!').map(|at| at + 2) else { return Ok(()) };
-        let handle = &text[..end];
-        if text.starts_with("!<") || handle == "!!" || self.tag_handles.contains(handle) {
-            return Ok(());
-        }
-        Err(Fail::syntax(offset as usize, format!("the tag handle \"{handle}\" is not declared"))
-            .hint("declare it with %TAG before \"---\""))
     }
 
     fn push_node(
@@ -579,20 +477,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Counts what an alias stands for. The total only grows, so that nothing is missed by closing collections.
-    fn count(&mut self, expanded: usize) -> Result<(), Fail> {
-        if let Some(open) = self.stack.last_mut() {
-            open.expanded = open.expanded.saturating_add(expanded);
-        }
-        self.aliased = self.aliased.saturating_add(expanded);
-        let limit = self.budget.limits.max_expanded_nodes;
-        if self.aliased.saturating_add(self.tree.nodes.len()) > limit {
-            let offset = self.peek().span.start as usize;
-            return Err(Fail::limit(offset, "max_expanded_nodes", limit));
-        }
-        Ok(())
-    }
-
     // ---- tokens
 
     fn peek(&self) -> Token {
@@ -630,7 +514,21 @@ impl<'a> Builder<'a> {
             TokenKind::BlockEnd | TokenKind::StreamEnd | TokenKind::DocumentEnd => true,
             TokenKind::ExplicitKey | TokenKind::Value => !flags.has(Flags::MAPPING),
             TokenKind::BlockEntry => !flags.has(Flags::SEQUENCE) && !self.may_be_indentless(),
-            _ => flags.has(Flags::KEY) && !flags.has(Flags::MAPPING),
+            TokenKind::Directive
+            | TokenKind::DocumentStart
+            | TokenKind::FlowSequenceStart
+            | TokenKind::FlowSequenceEnd
+            | TokenKind::FlowMappingStart
+            | TokenKind::FlowMappingEnd
+            | TokenKind::FlowEntry
+            | TokenKind::Anchor
+            | TokenKind::Alias
+            | TokenKind::Tag
+            | TokenKind::Plain
+            | TokenKind::SingleQuoted
+            | TokenKind::DoubleQuoted
+            | TokenKind::Literal
+            | TokenKind::Folded => flags.has(Flags::KEY) && !flags.has(Flags::MAPPING),
         }
     }
 
@@ -651,18 +549,29 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// The style of a scalar; what is none counts as plain.
 fn scalar_style(kind: TokenKind) -> Style {
     match kind {
         TokenKind::SingleQuoted => Style::SingleQuoted,
         TokenKind::DoubleQuoted => Style::DoubleQuoted,
         TokenKind::Literal => Style::Literal,
         TokenKind::Folded => Style::Folded,
-        _ => Style::Plain,
+        TokenKind::Plain
+        | TokenKind::Directive
+        | TokenKind::DocumentStart
+        | TokenKind::DocumentEnd
+        | TokenKind::BlockEntry
+        | TokenKind::ExplicitKey
+        | TokenKind::Value
+        | TokenKind::BlockEnd
+        | TokenKind::FlowSequenceStart
+        | TokenKind::FlowSequenceEnd
+        | TokenKind::FlowMappingStart
+        | TokenKind::FlowMappingEnd
+        | TokenKind::FlowEntry
+        | TokenKind::Anchor
+        | TokenKind::Alias
+        | TokenKind::Tag
+        | TokenKind::StreamEnd => Style::Plain,
     }
-}
-
-/// YAML 1, of any minor version.
-fn is_version(text: &str) -> bool {
-    let minor = text.strip_prefix("1.").unwrap_or("");
-    !minor.is_empty() && minor.bytes().all(|byte| byte.is_ascii_digit())
 }

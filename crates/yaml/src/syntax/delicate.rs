@@ -94,10 +94,11 @@ fn has_comment_in_odd_place(source: &str, tokens: &[Token], comments: &[Span]) -
         });
         dash = Some(token.span.end).filter(|_| token.kind == TokenKind::BlockEntry);
         let inside = behind_dash || depth > 0 && first.is_some();
-        match token.kind {
-            TokenKind::FlowSequenceStart | TokenKind::FlowMappingStart => depth += 1,
-            TokenKind::FlowSequenceEnd | TokenKind::FlowMappingEnd => depth = depth.saturating_sub(1),
-            _ => {}
+        if matches!(token.kind, TokenKind::FlowSequenceStart | TokenKind::FlowMappingStart) {
+            depth += 1;
+        }
+        if matches!(token.kind, TokenKind::FlowSequenceEnd | TokenKind::FlowMappingEnd) {
+            depth = depth.saturating_sub(1);
         }
         inside
     })

@@ -33,6 +33,30 @@ impl Span {
     }
 }
 
+/// Ranges of the source, to be asked which others stand inside of one of them.
+pub(crate) struct Cover {
+    /// By their beginnings, each with the furthest end of those up to it.
+    spans: Vec<Span>,
+}
+
+impl Cover {
+    pub fn new(mut spans: Vec<Span>) -> Self {
+        spans.sort_unstable_by_key(|span| span.start);
+        let mut furthest = 0;
+        for span in &mut spans {
+            furthest = furthest.max(span.end);
+            span.end = furthest;
+        }
+        Self { spans }
+    }
+
+    /// Whether one of the ranges holds all of a range.
+    pub fn holds(&self, inner: Span) -> bool {
+        let before = self.spans.partition_point(|span| span.start <= inner.start);
+        before.checked_sub(1).is_some_and(|last| inner.end <= self.spans[last].end)
+    }
+}
+
 /// What a token is. Block collections have no bytes of their own: their beginnings are [`Flags`] on the token that
 /// comes first in them, their ends are tokens without width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,4 +123,23 @@ pub(crate) struct Token {
     pub span: Span,
     /// For `Literal` and `Folded`: the indentation of the content. For tokens that begin a block collection: its column.
     pub column: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cover, Span};
+
+    #[test]
+    fn a_cover_holds_what_one_of_its_spans_holds() {
+        let spans = vec![Span::new(10, 30), Span::new(5, 8), Span::new(12, 14), Span::new(40, 41)];
+        let cover = Cover::new(spans.clone());
+        for start in 0..45 {
+            for end in start..45 {
+                let inner = Span::new(start, end);
+                let held = spans.iter().any(|span| span.start <= inner.start && inner.end <= span.end);
+                assert_eq!(cover.holds(inner), held, "{inner:?}");
+            }
+        }
+        assert!(!Cover::new(Vec::new()).holds(Span::new(0, 0)));
+    }
 }

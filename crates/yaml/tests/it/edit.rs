@@ -506,3 +506,42 @@ fn a_comment_that_was_removed_first_does_not_come_back() {
         assert_eq!(document.to_string().replace("  ", ""), "a:\n- z\n", "{text}");
     }
 }
+
+#[test]
+fn a_comment_that_was_replaced_does_not_come_back_with_another_edit() {
+    let check = |input: &str, set: &str, value: &str, expected: &str| {
+        let mut document = Document::parse(input).expect("the text is YAML");
+        let mut item = document.root_mut().at_mut(0).expect("there is an item");
+        item.set_comment(CommentPlace::Head, "# set").expect("a comment can stand there");
+        let content = Content::parse(value).expect("the content is YAML");
+        document.set(&path(set), content).unwrap_or_else(|error| panic!("{error}\n{input:?}"));
+        assert_eq!(document.to_string(), expected, "{input}");
+    };
+    check("---     # c1\n- a\n", "", "k: 1\n", "---\nk: 1\n");
+    check("---     # c1\n- a\n", "[0]", "b", "---     # set\n- b\n");
+    check("---     # c1\n- a\n- b\n", "", "{k: 1}", "---\n{k: 1}\n");
+    check("# c1\n- a\n- b\n", "", "k: 1\n", "k: 1\n");
+}
+
+#[test]
+fn a_list_that_is_filled_again_stands_where_it_stood() {
+    let refilled = |input: &str, key: &str, expected: &str| {
+        let mut document = Document::parse(input).expect("the text is YAML");
+        let mut list = document.root_mut().get_mut(key).expect("the key is there");
+        while list.remove_item(0).expect("items can be removed") {}
+        list.push("new").expect("an item can be added");
+        assert_eq!(document.to_string(), expected, "{input}");
+    };
+    refilled("k:\n  - a\n", "k", "k:\n  - new\n");
+    refilled("k:\n- a\n", "k", "k:\n- new\n");
+    refilled("k:\n    - a # c\n    - b\nl: 1\n", "k", "k:\n    - new\nl: 1\n");
+    refilled("l:\n- x\nk:\n  - a\n", "k", "l:\n- x\nk:\n  - new\n");
+    let mut document = Document::parse("m:\n    a: 1\nn:\n  b: 1\n").expect("the text is YAML");
+    let mut mapping = document.root_mut().get_mut("m").expect("the key is there");
+    assert_eq!(mapping.remove("a"), Ok(true));
+    mapping.insert("c", 2).expect("a key can be added");
+    assert_eq!(document.to_string(), "m:\n    c: 2\nn:\n  b: 1\n");
+    // What is set anew follows its neighbours.
+    document.set(&path("n"), Content::parse("x: 1\n").expect("this is YAML")).expect("it can be set");
+    assert_eq!(document.to_string(), "m:\n    c: 2\nn:\n  x: 1\n");
+}

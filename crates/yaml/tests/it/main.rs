@@ -11,3 +11,4 @@ mod reference;
 mod regressions;
 mod serde;
 mod suite;
+mod wide;

@@ -66,7 +66,8 @@ fn files_are_replaced_removed_and_renamed() {
 fn limits_hold_on_their_edges() {
     let limits = Limits {
         max_files: 2,
-        max_document: ByteSize::bytes(4),
+        max_document: ByteSize::bytes(3),
+        max_opaque: ByteSize::bytes(4),
         max_stream: ByteSize::bytes(6),
         path: PathLimits { max_depth: 2, max_bytes: 5, max_segment_bytes: 4 },
         ..Limits::DEFAULT
@@ -76,6 +77,11 @@ fn limits_hold_on_their_edges() {
     assert_eq!(
         insert("a", "12345"),
         Err(Error::FileTooLarge { path: path("a"), size: 5, limit: ByteSize::bytes(4) })
+    );
+    let resources = path(".yml");
+    assert_eq!(
+        insert(".yml", "1234"),
+        Err(Error::FileTooLarge { path: resources, size: 4, limit: ByteSize::bytes(3) })
     );
     assert_eq!(insert("a", "1234"), Ok(()));
     assert_eq!(insert("b", "123"), Err(Error::TooLarge { limit: ByteSize::bytes(6) }));

@@ -117,5 +117,8 @@ fn an_ignore_file_that_is_refused_is_named() {
     let rules = "a\n".repeat(lanai_krm::ignore::MAX_PATTERNS + 1);
     let package = package(&[("sub/Kptfile", "kind: Kptfile\n"), ("sub/.krmignore", &rules)]);
     let error = package.resources(OPAQUE).unwrap_err().to_string();
-    assert_eq!(error, "file \"sub/.krmignore\": there are more than the 10000 patterns that are allowed");
+    assert_eq!(
+        error,
+        "file \"sub/.krmignore\": line 10001: there are more than the 10000 patterns that are allowed"
+    );
 }

@@ -1,4 +1,4 @@
-//! What a killed command leaves behind, the next one finishes.
+//! What a killed command leaves behind, the next one that changes the package finishes; those that look see it finished.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -23,19 +23,65 @@ fn interrupt(world: &World, at: Step) {
     assert!(done.is_err(), "it was killed");
 }
 
+/// All files of the package with their contents, also those that belong to an interrupted change.
+fn snapshot(world: &World) -> Vec<(String, Vec<u8>)> {
+    let read = |name: String| {
+        let content = std::fs::read(world.path("desk/web").join(&name)).expect("it can be read");
+        (name, content)
+    };
+    world.names("desk/web").into_iter().map(read).collect()
+}
+
 #[test]
-fn every_command_finishes_what_was_begun() {
-    for command in ["tree", "cat", "diff", "update"] {
+fn an_update_finishes_what_was_begun() {
+    let world = World::with_web();
+    world.get_web();
+    interrupt(&world, Step::JournalSynced);
+    assert!(world.path("desk/web/.lanai-change/journal").is_file());
+    let seen = world.lanai(&["update", "web"]);
+    let note = "note: a command was interrupted here; its changes have been finished\n";
+    assert!(seen.stderr.starts_with(note), "{seen:?}");
+    assert_eq!(world.read("desk/web/deploy.yaml"), "a: new\n");
+    assert_eq!(world.names("desk/web"), ["Kptfile", "README.md", "deploy.yaml"]);
+}
+
+#[test]
+fn whoever_only_looks_sees_it_finished_and_writes_nothing() {
+    let looks: [&[&str]; 5] = [
+        &["tree", "web"],
+        &["cat", "web"],
+        &["cat", "web/deploy.yaml"],
+        &["diff", "web"],
+        &["update", "web@v2", "--dry-run", "--policy", "local"],
+    ];
+    for at in [Step::JournalSynced, Step::TemporaryWritten, Step::FileRenamed] {
         let world = World::with_web();
         world.get_web();
-        interrupt(&world, Step::JournalSynced);
-        assert!(world.path("desk/web/.lanai-change/journal").is_file());
-        let seen = world.lanai(&[command, "web"]);
-        let note = "note: a command was interrupted here; its changes have been finished\n";
-        assert!(seen.stderr.starts_with(note), "{command}: {seen:?}");
-        assert_eq!(world.read("desk/web/deploy.yaml"), "a: new\n", "{command}");
-        assert_eq!(world.names("desk/web"), ["Kptfile", "README.md", "deploy.yaml"], "{command}");
+        interrupt(&world, at);
+        let left = snapshot(&world);
+        let shown: Vec<_> = looks.iter().map(|look| world.lanai(look)).collect();
+        assert_eq!(snapshot(&world), left, "{at:?}");
+        let root = world.path("desk/web").display().to_string();
+        let note = format!(
+            "note: a command was interrupted in \"{root}\"; shown is what comes out when the next \"lanai pkg update\" of the package finishes it\n"
+        );
+        assert!(world.lanai(&["update", "web"]).stderr.contains("have been finished"), "{at:?}");
+        for (look, shown) in looks.iter().zip(shown) {
+            assert!(shown.stderr.starts_with(&note), "{look:?}: {shown:?}");
+            let finished = world.lanai(look);
+            assert_eq!((shown.code, shown.stdout), (finished.code, finished.stdout), "{look:?} {at:?}");
+        }
     }
+}
+
+#[test]
+fn a_file_that_is_to_come_can_be_printed() {
+    let world = World::with_web();
+    world.get_web();
+    std::fs::remove_file(world.path("desk/web/deploy.yaml")).unwrap();
+    interrupt(&world, Step::JournalSynced);
+    assert_eq!(world.lanai(&["cat", "web/deploy.yaml"]).stdout, "a: new\n");
+    assert_eq!(world.lanai(&["cat", "web/nothing.yaml"]).code, Some(1));
 }
 
 #[test]
@@ -44,8 +90,11 @@ fn a_plan_that_was_not_complete_is_dropped() {
     world.get_web();
     interrupt(&world, Step::JournalHalfWritten);
     let seen = world.lanai(&["tree", "web"]);
+    assert!(seen.stderr.ends_with("drops its plan\n"), "{seen:?}");
+    assert!(world.path("desk/web/.lanai-change/journal").is_file(), "looking writes nothing");
+    let seen = world.lanai(&["update", "web"]);
     let note = "note: a command was interrupted here before it changed anything; its plan was dropped\n";
-    assert_eq!(seen.stderr, note);
+    assert!(seen.stderr.starts_with(note), "{seen:?}");
     assert_eq!(world.git("desk", &["status", "--porcelain"]), "");
 }
 
@@ -55,10 +104,11 @@ fn from_the_outside_and_from_the_inside() {
     world.get_web();
     interrupt(&world, Step::JournalSynced);
     std::fs::create_dir(world.path("desk/web/inner")).unwrap();
-    let seen = world.lanai(&["tree", "."]);
-    assert!(seen.stderr.contains("its changes have been finished"), "{seen:?}");
-    interrupt_again(&world);
-    let seen = world.lanai(&["tree", "web/inner"]);
+    for folder in [".", "web/inner"] {
+        let seen = world.lanai(&["tree", folder]);
+        assert!(seen.stderr.contains("note: a command was interrupted in "), "{seen:?}");
+    }
+    let seen = world.lanai(&["update", "web/inner"]);
     assert!(seen.stderr.contains("its changes have been finished"), "{seen:?}");
     assert!(!world.path("desk/web/.lanai-change").exists());
 }
@@ -85,15 +135,10 @@ fn a_journal_of_another_folder_stops_an_update() {
     }
     let seen = world.lanai(&["update", "copy"]);
     assert_eq!(seen.code, Some(1), "{seen:?}");
-    assert!(seen.stderr.contains("was made for another folder: the package may be half changed"), "{seen:?}");
+    assert!(seen.stderr.contains("was made for another folder, or by another version of the program: the package may be half changed"), "{seen:?}");
     assert!(seen.stderr.contains("hint: restore its files"), "{seen:?}");
     let seen = world.lanai(&["tree", "copy"]);
     assert_eq!(seen.code, Some(0), "{seen:?}");
-}
-
-fn interrupt_again(world: &World) {
-    world.write("desk/web/deploy.yaml", "a: other\n");
-    interrupt(world, Step::TemporaryWritten);
 }
 
 #[test]
@@ -102,7 +147,7 @@ fn an_edit_after_the_kill_is_kept_and_told() {
     world.get_web();
     interrupt(&world, Step::JournalSynced);
     world.write("desk/web/deploy.yaml", "a: edited\n");
-    let seen = world.lanai(&["tree", "web"]);
+    let seen = world.lanai(&["update", "web"]);
     let copy = world.path("home/.local/state/lanai/saved/web-1/deploy.yaml");
     assert!(
         seen.stderr.contains(&format!(
@@ -137,7 +182,7 @@ fn a_file_that_was_cut_short_is_made_whole_and_a_copy_is_kept() {
     world.get_web();
     interrupt(&world, Step::JournalSynced);
     world.write("desk/web/deploy.yaml", "a: n");
-    let seen = world.lanai(&["tree", "web"]);
+    let seen = world.lanai(&["update", "web"]);
     let copy = world.path("home/.local/state/lanai/saved/web-1/deploy.yaml");
     let told = format!(
         "/deploy.yaml\" was cut short and is whole now; what was there is in \"{}\"\n",

@@ -168,3 +168,65 @@ fn krmignore_is_read_as_git_does_and_as_kpt_does_under_its_name() {
     assert_eq!((seen.code, seen.stderr.matches("[Warn]").count()), (Some(0), 0), "{seen:?}");
     assert_eq!(world.read("desk/kpts/deep/sub/x.yaml"), map, "no resource, so no mark");
 }
+
+#[test]
+fn packages_inside_that_were_fetched_do_not_differ() {
+    let world = World::with_web();
+    let named = |version: &str| {
+        format!(
+            "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: db\nupstream:\n  type: git\n  git:\n    \
+             repo: {}\n    directory: /db\n    ref: {version}\n",
+            world.repo()
+        )
+    };
+    let deep = named("v2").replace("/db", "/web").replace("name: db", "name: deep");
+    let cm = |value: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: db\ndata: {{a: {value}}}\n")
+    };
+    let kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: db\n";
+    world.publish("d1", &[("db/Kptfile", kptfile), ("db/cm.yaml", &cm("1")), ("db/deep/Kptfile", &deep)]);
+    world.publish("d2", &[("db/cm.yaml", &cm("2"))]);
+    world.publish("v3", &[("web/db/Kptfile", &named("d1"))]);
+    world.publish("v4", &[("web/db/Kptfile", &named("d2"))]);
+    let seen = world.lanai(&["get", &world.address("web@v3")]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    assert!(world.path("desk/web/db/deep/deploy.yaml").is_file());
+    let seen = world.lanai(&["diff", "web"]);
+    assert_eq!((seen.code, seen.stdout.as_str(), seen.stderr.as_str()), (Some(0), "", ""));
+    world.edit("desk/web/db/cm.yaml", "a: 1", "a: 7");
+    let seen = world.lanai(&["diff", "web"]);
+    assert!(seen.stdout.starts_with("--- remote-v3/db/cm.yaml\n+++ web/db/cm.yaml\n"), "{}", seen.stdout);
+    assert!(seen.stdout.contains("-data: {a: 1}\n+data: {a: 7}\n"), "{}", seen.stdout);
+    let seen = world.lanai(&["diff", "web@v4", "--diff-type", "remote"]);
+    assert!(seen.stdout.contains("-data: {a: 1}\n+data: {a: 2}\n"), "{}", seen.stdout);
+}
+
+#[test]
+fn a_difference_is_a_patch_whatever_the_names_are() {
+    let world = World::with_web();
+    let names = ["my file.txt", "a \"b\".txt", "Ärger/ö.txt", "plain.txt"];
+    let paths = names.map(|name| format!("web/{name}"));
+    let files: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "one\ntwo\n")).collect();
+    world.publish("v3", &[&files[..], &[("web/my old.txt", "old\n")]].concat());
+    let seen = world.lanai(&["get", &world.address("web@v3")]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    assert_eq!(world.run_in("desk", "cp", &["-r", "web", "other"]).code, Some(0));
+    assert_eq!(world.run_in("desk", "cp", &["-r", "web", "third"]).code, Some(0));
+    for name in names {
+        world.write(&format!("desk/web/{name}"), "one\nzwei\n");
+    }
+    world.write("desk/web/my new.txt", "new\n");
+    std::fs::remove_file(world.path("desk/web/my old.txt")).unwrap();
+    world.write("desk/patch", &world.lanai(&["diff", "web"]).stdout);
+    let applied = world.run_in("desk/other", "git", &["apply", "-p1", "--unsafe-paths", "../patch"]);
+    assert_eq!(applied.code, Some(0), "{applied:?}");
+    let compare = |folder| world.run_in("desk", "diff", &["-r", "web", folder]).stdout;
+    assert_eq!(compare("other"), "");
+    let applied =
+        world.run_in("desk/third", "sh", &["-c", "command -v patch || exit 77; patch -s -p1 < ../patch"]);
+    if applied.code == Some(77) {
+        lanai_testkit::skip("pkg_cli::look: patch reads a difference", "patch is not installed");
+        return;
+    }
+    assert_eq!((applied.code, compare("third").as_str()), (Some(0), ""), "{applied:?}");
+}

@@ -78,13 +78,13 @@ fn what_does_not_fit_is_named() {
         &world,
         &format!("id: {id}"),
         "id: nonsense",
-        "\n  conflict \"nonsense\": there is no such conflict\n",
+        "\n  line 12: conflict \"nonsense\": there is no such conflict\n",
     );
     check_refused(
         &world,
         "local: \"5\"",
         "local: \"6\"",
-        &format!("\n  conflict \"{id}\": the local value is another one now\n"),
+        &format!("\n  line 12: conflict \"{id}\": the local value is another one now\n"),
     );
     check_refused(
         &world,

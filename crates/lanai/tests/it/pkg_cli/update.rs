@@ -127,7 +127,7 @@ fn the_strategy_of_the_kptfile_counts_unless_a_flag_is_given() {
     world.commit();
     let seen = world.lanai(&["update", "web@v2"]);
     assert!(
-        seen.stderr.contains("error: the Kptfile of package \"web\": there is no strategy \"guess\""),
+        seen.stderr.contains("/Kptfile\", line 11: upstream.updateStrategy: there is no strategy \"guess\""),
         "{seen:?}"
     );
 }
@@ -376,4 +376,25 @@ fn many_files_that_git_keeps_in_another_form_are_told_apart() {
     let seen = world.lanai(&["update", "web@v1"]);
     assert_eq!(seen.code, Some(1), "{}", seen.stderr);
     assert!(seen.stderr.contains("error: changes in \"t150.txt\" are not committed"), "{}", seen.stderr);
+}
+
+#[test]
+fn under_the_name_of_kpt_what_kpt_ignores_is_no_resource() {
+    let world = World::new();
+    let map = |value: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\ndata: {{a: {value}}}\n");
+    let path = "web/deep/sub/x.yaml";
+    world.publish("v1", &[("web/.krmignore", "sub/x.yaml\n"), (path, &map("1"))]);
+    world.publish("v2", &[(path, &map("2"))]);
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_lanai"), world.path("home/kpt")).unwrap();
+    let kpt = world.path("home/kpt").display().to_string();
+    let seen = world.run_in("desk", &kpt, &["pkg", "get", &world.address("web@v1")]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    world.edit("desk/web/deep/sub/x.yaml", "a: 1", "a: 7");
+    world.commit();
+    let look = ["pkg", "update", "web@v2", "--dry-run", "-o", "yaml"];
+    let seen = world.run_in("desk", env!("CARGO_BIN_EXE_lanai"), &look);
+    assert!(seen.stdout.contains("  resource: v1 ConfigMap x\n"), "{}", seen.stdout);
+    let seen = world.run_in("desk", &kpt, &look);
+    assert!(seen.stdout.contains("  file: deep/sub/x.yaml\n"), "{}", seen.stdout);
+    assert!(!seen.stdout.contains("  resource: "), "it is merged as text: {}", seen.stdout);
 }

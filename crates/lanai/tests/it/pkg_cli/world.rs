@@ -159,8 +159,19 @@ impl World {
     }
 
     /// Runs a program with an environment of its own.
-    #[allow(clippy::disallowed_methods, reason = "this is the test that runs the binary")]
     pub fn run_in(&self, folder: &str, program: &str, arguments: &[&str]) -> Seen {
+        self.run_with(folder, program, arguments, &[])
+    }
+
+    /// Runs a program with an environment of its own, and more variables in it.
+    #[allow(clippy::disallowed_methods, reason = "this is the test that runs the binary")]
+    pub fn run_with(
+        &self,
+        folder: &str,
+        program: &str,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Seen {
         let output = Command::new(program)
             .args(arguments)
             .current_dir(self.path(folder))
@@ -171,6 +182,7 @@ impl World {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .envs(["AUTHOR", "COMMITTER"].map(|who| (format!("GIT_{who}_NAME"), "somebody")))
             .envs(["AUTHOR", "COMMITTER"].map(|who| (format!("GIT_{who}_EMAIL"), "somebody@example.com")))
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .output()
             .map_err(|error| format!("{program}: {error}"))

@@ -134,6 +134,9 @@ const FIELDS: &[Row] = &[
     ("comment here, value changed upstream", "v: 1\n", "v: 2\n", "v: 1 # mine\n", None),
     ("comment changed on both sides", "v: 1 # old\n", "v: 1 # theirs\n", "v: 1 # ours\n", None),
     ("comment changed upstream", "v: 1 # old\n", "v: 1 # theirs\n", "v: 1 # old\n", None),
+    ("comment changed upstream, field removed here", "w: 1\nv: 1\n", "w: 1\nv: 1 # theirs\n", "w: 1\n", None),
+    ("comment changed here, field removed upstream", "w: 1\nv: 1\n", "w: 1\n", "w: 1\nv: 1 # ours\n", None),
+    ("document of comments only", "v: 1\n", "v: 1\n---\n# theirs\n", "v: 2\n", None),
     ("scalar, mapping and list", "v: 1\n", "v: {a: 1}\n", "v: [1]\n", KINDS),
     ("scalar becomes a mapping upstream", "v: 1\n", "v: {a: 1}\n", "v: 1\n", KINDS),
 ];
@@ -255,6 +258,20 @@ const PODS: &[Row] = &[
         "  volumes:\n  - name: v\n    emptyDir: {}\n  - name: w\n    configMap: {name: m}\n",
         "  volumes:\n  - name: u\n    emptyDir: {}\n  - name: v\n    emptyDir: {}\n",
         None,
+    ),
+    (
+        "another source of a volume upstream",
+        "  volumes:\n  - name: v\n    emptyDir: {}\n",
+        "  volumes:\n  - name: v\n    configMap: {name: m}\n",
+        "  volumes:\n  - name: v\n    emptyDir: {}\n",
+        Some("volume or strategy of which the sides have different variants"),
+    ),
+    (
+        "another source of a volume on both sides",
+        "  volumes:\n  - name: v\n    emptyDir: {}\n",
+        "  volumes:\n  - name: v\n    configMap: {name: m}\n",
+        "  volumes:\n  - name: v\n    secret: {secretName: s}\n",
+        Some("volume or strategy of which the sides have different variants"),
     ),
     (
         "container renamed here",

@@ -51,6 +51,13 @@ pub const SHOWN: &[Shown] = &[
         ours: "v: 1 # theirs\n",
         conflicts: &["CommentsDiffer"],
     },
+    Shown {
+        row: "documents of comments only",
+        case: "document of comments only",
+        kpt: "v: 2\n",
+        ours: "v: 2\n---\n# theirs\n",
+        conflicts: &[],
+    },
 ];
 
 #[test]

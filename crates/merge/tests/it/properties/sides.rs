@@ -29,8 +29,8 @@ pub struct Resource {
     pub name: usize,
     /// The name that a local rename left in the mark.
     pub mark: Option<usize>,
-    /// Comments above all, above `metadata`, and behind a value.
-    pub comments: [usize; 3],
+    /// Comments above all, above `metadata`, behind a value, and in a document of their own behind the resource.
+    pub comments: [usize; 4],
     /// Values by key.
     pub fields: BTreeMap<usize, usize>,
     /// Items of a list: keys, values and comments.
@@ -59,7 +59,7 @@ const KINDS: [(&str, &str, &str); 5] = [
 ];
 const NAMES: [&str; 4] = ["a", "b", "web", "shop"];
 const KEYS: [&str; 6] = ["v", "w", "replicas", "x.y/z", "map", "list"];
-const VALUES: [&str; 14] = [
+const VALUES: [&str; 15] = [
     "1",
     "2",
     "\"2\"",
@@ -74,6 +74,7 @@ const VALUES: [&str; 14] = [
     "[1, 3]",
     "0x10",
     "[{name: a, v: 1}]",
+    "{a: 1, b: 4, c: 5}",
 ];
 const COMMENTS: [&str; 5] = ["", "# one", "# two", "# three", "# four"];
 const LINES: [&str; 6] = ["a\n", "b\n", "c\n", "d\n", "\n", "{\n"];
@@ -184,6 +185,7 @@ fn resource(choices: &mut Choices<'_>) -> Resource {
             choices.below(COMMENTS.len()),
             choices.below(COMMENTS.len()),
             choices.below(COMMENTS.len()),
+            if choices.once_in(4) { choices.below(COMMENTS.len()) } else { 0 },
         ],
         fields: BTreeMap::new(),
         items: Vec::new(),
@@ -297,7 +299,7 @@ fn edit_resource(choices: &mut Choices<'_>, resource: &mut Resource, edits: Edit
         0 => {
             resource.fields.remove(&key);
         }
-        1 if edits == Edits::Any => resource.comments[choices.below(3)] = choices.below(COMMENTS.len()),
+        1 if edits == Edits::Any => resource.comments[choices.below(4)] = choices.below(COMMENTS.len()),
         2 if edits == Edits::Any && side == 1 && resource.mark.is_none() => {
             resource.mark = Some(resource.name);
             resource.name = choices.below(NAMES.len());
@@ -339,7 +341,7 @@ impl Resource {
 
     fn write(&self, out: &mut String, path: &str) {
         let (api, kind, body) = KINDS[self.kind];
-        let [top, above, behind] = self.comments.map(|at| COMMENTS[at]);
+        let [top, above, behind, _] = self.comments.map(|at| COMMENTS[at]);
         if !top.is_empty() {
             out.extend([top, "\n\n"]);
         }
@@ -396,6 +398,10 @@ impl Model {
                             text.push_str("---\n");
                         }
                         resource.write(&mut text, path);
+                        let remark = COMMENTS[resource.comments[3]];
+                        if !remark.is_empty() {
+                            text.extend(["---\n", remark, "\n"]);
+                        }
                     }
                     File::from_text(text)
                 }

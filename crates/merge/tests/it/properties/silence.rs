@@ -26,6 +26,8 @@ enum Part {
     Inner(String),
     /// A comment, with the field that it stands at.
     Comment(String),
+    /// The document of comments only behind a resource.
+    Remarks,
     Place,
     Content,
     Mode,
@@ -122,21 +124,19 @@ fn check([original, upstream, local]: &[Facts; 3], result: &Facts, merged: &Merg
     }
 }
 
-/// Whether a fact that differs is what the rules say: a mapping of which something is left stays, and a comment goes with
-/// its item.
+/// Whether a fact that differs is what the rules say: a mapping of which something is left stays.
 fn excused(result: &Facts, (thing, part): &(Thing, Part), is: Option<&String>) -> bool {
     let inside = |path: &str| {
         result.parts.keys().any(|(other, part)| match part {
             Part::Value(at) | Part::Inner(at) => {
                 other == thing && at.len() > path.len() && at.starts_with(path)
             }
-            Part::Comment(_) | Part::Place | Part::Content | Part::Mode => false,
+            Part::Comment(_) | Part::Remarks | Part::Place | Part::Content | Part::Mode => false,
         })
     };
     match part {
         Part::Inner(path) => is.is_some() && inside(path),
-        Part::Comment(path) => is.is_none() && path.ends_with(']') && !inside(path),
-        Part::Value(_) | Part::Place | Part::Content | Part::Mode => false,
+        Part::Value(_) | Part::Comment(_) | Part::Remarks | Part::Place | Part::Content | Part::Mode => false,
     }
 }
 
@@ -144,7 +144,9 @@ fn excused(result: &Facts, (thing, part): &(Thing, Part), is: Option<&String>) -
 fn merges_further(part: &Part) -> bool {
     match part {
         Part::Content => true,
-        Part::Value(_) | Part::Inner(_) | Part::Comment(_) | Part::Place | Part::Mode => false,
+        Part::Value(_) | Part::Inner(_) | Part::Comment(_) | Part::Remarks | Part::Place | Part::Mode => {
+            false
+        }
     }
 }
 
@@ -185,7 +187,8 @@ fn covers(conflict: &Conflict, paths: &BTreeSet<String>, thing: &Thing, part: &P
         | ("" | "head-comment" | "line-comment" | "foot-comment" | "preface", Part::Comment(path)) => {
             touches(path)
         }
-        ("", Part::Place | Part::Content | Part::Mode) => field.is_empty(),
+        ("", Part::Remarks | Part::Place | Part::Content | Part::Mode) => field.is_empty(),
+        ("remarks" | "preamble", part) => *part == Part::Remarks,
         ("place", part) => *part == Part::Place,
         ("mode", part) => *part == Part::Mode,
         (_, _) => false,
@@ -208,10 +211,30 @@ fn facts(package: &Package, exempt: &Exempt) -> Facts {
         }
     }
     let options = ReadOptions { other_yaml: OtherYaml::Included, ..ReadOptions::default() };
+    let mut read: BTreeMap<String, usize> = BTreeMap::new();
     for found in readable.resources(options).expect("resources can be read") {
-        resource(&mut facts, found.path.as_str(), &found.resource, exempt);
+        let path = found.path.as_str();
+        let thing = resource(&mut facts, path, &found.resource, exempt);
+        let at = read.entry(path.into()).or_default();
+        let text = package.get(&found.path).and_then(File::text).unwrap_or_default();
+        if let Some(remarks) = remarks(text).into_iter().nth(*at).filter(|text| !text.is_empty()) {
+            facts.parts.insert((thing, Part::Remarks), remarks);
+        }
+        *at += 1;
     }
     facts
+}
+
+/// What stands behind each resource of a file, in documents of comments only.
+fn remarks(text: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for document in text.split("---\n").filter(|document| !document.is_empty()) {
+        match all.last_mut() {
+            Some(last) if document.lines().all(|line| line.starts_with('#')) => last.push_str(document),
+            Some(_) | None => all.push(String::new()),
+        }
+    }
+    all
 }
 
 fn other(facts: &mut Facts, path: &str, file: &File) {
@@ -221,7 +244,7 @@ fn other(facts: &mut Facts, path: &str, file: &File) {
     facts.parts.insert((thing, Part::Mode), format!("{:?}", file.mode()));
 }
 
-fn resource(facts: &mut Facts, path: &str, resource: &Resource, exempt: &Exempt) {
+fn resource(facts: &mut Facts, path: &str, resource: &Resource, exempt: &Exempt) -> Thing {
     let text = resource.to_string();
     let value: Value = resource.root().deserialize().expect("a resource is JSON");
     let word = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
@@ -238,7 +261,8 @@ fn resource(facts: &mut Facts, path: &str, resource: &Resource, exempt: &Exempt)
     leaves(&kind, &value, "", &mut add);
     comments(&kind, &text, &mut add);
     add(Part::Place, path.into());
-    facts.places.entry(thing).or_default().push(path.into());
+    facts.places.entry(thing.clone()).or_default().push(path.into());
+    thing
 }
 
 /// The list keys that the generator uses.

@@ -1,0 +1,144 @@
+//! `lanai fn render`: runs the pipelines of a package.
+
+use lanai_evaluate::Error as EvaluateError;
+use lanai_krm::kptfile::Stage;
+use lanai_krm::{Kptfile, Package, digest};
+use lanai_render::{Cause, ExecPolicy, Failure as RenderFailure, Outcome, Rendered, StatusPolicy, Why};
+use lanai_types::quote::Quoted;
+
+use super::args::Render;
+use super::output::{self, Output};
+use super::runtime::{self, Runtime};
+use super::watching::{self, Left};
+use super::work;
+use crate::failure::Failure;
+use crate::io::{Exit, Io};
+use crate::persona::Persona;
+use crate::pkg::local::{Local, Purpose};
+use crate::pkg::patch;
+
+pub(super) fn run(render: &Render, persona: Persona, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let output = Output::of(render.output.as_deref(), io)?;
+    if render.watch {
+        return watching::run(&render.folder, io, |io| once(render, &output, persona, io));
+    }
+    once(render, &output, persona, io).map(|left| left.exit)
+}
+
+/// Renders once.
+fn once(render: &Render, output: &Output, persona: Persona, io: &mut Io<'_>) -> Result<Left, Failure> {
+    let changes = *output == Output::InPlace && !render.diff;
+    let purpose = if changes { Purpose::Change("lanai fn render") } else { Purpose::Look };
+    let local = Local::open(&render.folder, purpose, io)?;
+    let status = if render.no_status || !changes { StatusPolicy::Leave } else { StatusPolicy::Write };
+    let exec = if render.allow_exec { ExecPolicy::Allowed } else { ExecPolicy::Refused };
+    let options = runtime::options(&local.name(), &render.common, exec, status, persona, io)?;
+    let runtime = Runtime::new(&render.common, persona, io)?;
+    let package = &local.package;
+    let rendered = work::watched(functions(package), io, |mut watch| {
+        let (options, evaluator) = (&options, &runtime.evaluator);
+        async move { lanai_render::render(package, options, evaluator, &mut *watch).await }
+    })?;
+    runtime.tell_shortfalls(io);
+    let rendered = rendered.map_err(|error| unopened(&error, &local))?;
+    let files = digest::tree_id(&rendered.package).ok();
+    let exit = match conclude(render, output, &local, &rendered, io) {
+        Err(Failure::Told(message)) => {
+            io.tell(&message.to_string());
+            Exit::Failure
+        }
+        exit => exit?,
+    };
+    Ok(Left { exit, files })
+}
+
+fn conclude(
+    render: &Render,
+    output: &Output,
+    local: &Local,
+    rendered: &Rendered,
+    io: &mut Io<'_>,
+) -> Result<Exit, Failure> {
+    let results = render.common.results_dir.as_deref();
+    match &rendered.outcome {
+        Outcome::Success if render.diff => {
+            let labels = patch::Labels { before: "a", after: "b" };
+            io.print(&patch::changes(&local.package, &rendered.package, labels, io.colour))?;
+            output::write_results(&rendered.results, results, io)?;
+            Ok(Exit::Success)
+        }
+        Outcome::Success => {
+            local.write(&rendered.package, io)?;
+            output.put(&rendered.items, io)?;
+            if *output == Output::InPlace {
+                io.tell(&format!(
+                    "Successfully executed {} function(s) in {} package(s).",
+                    rendered.executed, rendered.packages
+                ));
+            }
+            output::write_results(&rendered.results, results, io)?;
+            Ok(Exit::Success)
+        }
+        Outcome::Failed(failure) | Outcome::Partial(failure) => {
+            if *output == Output::InPlace && !render.diff {
+                local.write(&rendered.package, io)?;
+            }
+            if matches!(rendered.outcome, Outcome::Partial(_)) {
+                io.tell(&if rendered.executed == 0 {
+                    format!("Failed to execute any functions in {} package(s).", rendered.packages)
+                } else {
+                    format!(
+                        "Partially executed {} function(s) in {} package(s).",
+                        rendered.executed, rendered.packages
+                    )
+                });
+            }
+            output::write_results(&rendered.results, results, io)?;
+            told(failure)
+        }
+    }
+}
+
+/// What is said about a failure behind the lines about the function. A function that said it itself needs no more words.
+pub(super) fn told(failure: &RenderFailure) -> Result<Exit, Failure> {
+    let Cause::Function(function) = &failure.cause else {
+        return Err(Failure::new(failure.to_string()));
+    };
+    let spoke = |stderr: &str, results: usize| !stderr.trim().is_empty() || results > 0;
+    if let Why::Evaluation(EvaluateError::Failed(failed)) = &function.why
+        && matches!(failed.why, lanai_evaluate::Failing::Exit(_))
+        && spoke(&failed.stderr, failed.results.len())
+    {
+        return Ok(Exit::Failure);
+    }
+    if let Why::Evaluation(EvaluateError::NotFound(request)) = &function.why {
+        let shown = Quoted(request.function.as_str()).to_string();
+        return Err(Failure::new(format!(
+            "function {shown} is not one that comes with lanai, and containers are not run yet"
+        ))
+        .hint("\"lanai fn list\" names those that come with it; --native=any takes them for images of any registry"));
+    }
+    Err(Failure::new(format!("function {}: {failure}", Quoted(function.function.as_str()))))
+}
+
+/// A package that cannot be opened.
+fn unopened(error: &lanai_render::Error, local: &Local) -> Failure {
+    match error {
+        lanai_render::Error::Kptfile(error) => {
+            let root = local.root.display().to_string();
+            let text = error.report(&root, "ghcr.io/kptdev/krm-functions-catalog");
+            Failure::new(text.strip_prefix("Error: ").unwrap_or(&text).to_owned())
+        }
+        error => Failure::new(error.to_string().trim_end().to_owned()),
+    }
+}
+
+/// How many functions the pipelines of a package have.
+fn functions(package: &Package) -> usize {
+    let kptfiles = package.iter().filter(|(path, _)| path.file_name() == lanai_krm::kptfile::FILE_NAME);
+    let counts = kptfiles.filter_map(|(_, file)| {
+        let kptfile = Kptfile::parse(&String::from_utf8_lossy(file.content())).ok()?;
+        Some(kptfile.functions(Stage::Mutators).len() + kptfile.functions(Stage::Validators).len())
+    });
+    counts.sum()
+}

@@ -1,0 +1,129 @@
+//! Who runs functions, and with which rights.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::sync::Arc;
+
+use lanai_evaluate::{Evaluator, Grants, Network};
+use lanai_functions::Function;
+use lanai_functions::catalog::PREFIXES;
+use lanai_krm::package::{OtherYaml, ReadOptions};
+use lanai_render::{ExecPolicy, Options, RenderLimits, StatusPolicy, Tags};
+use lanai_runner::{Caller, Chain, Exec, ExecLimits, ExecMode, Helm, Launcher, Native, NativeScope, Policy};
+use lanai_types::quote::Quoted;
+use tokio_util::sync::CancellationToken;
+
+use super::args::{Common, NativeImages};
+use crate::failure::Failure;
+use crate::io::Io;
+use crate::persona::Persona;
+use crate::pkg::local;
+
+/// The functions that come with the program.
+pub(super) fn functions() -> Vec<&'static dyn Function> {
+    lanai_runner::functions()
+}
+
+/// What stands before names of images that have no registry.
+const DEFAULT_PREFIX: &str = "ghcr.io/kptdev/krm-functions-catalog";
+/// The variable that says another one.
+const PREFIX_VARIABLE: &str = "KPT_IMAGE_PREFIX";
+
+/// Those who run functions.
+pub(super) struct Runtime {
+    /// Asked one after another.
+    pub evaluator: Chain,
+    launcher: Option<Launcher>,
+}
+
+impl Runtime {
+    /// Under the name `kpt`, programs see what their caller sees, as they do there; else they are caged as far as this machine
+    /// can.
+    pub fn new(common: &Common, persona: Persona, io: &Io<'_>) -> Result<Self, Failure> {
+        let scope = match common.native {
+            NativeImages::Catalog => NativeScope::Catalog,
+            NativeImages::Any => NativeScope::AnyPrefix,
+        };
+        let folder = local::absolute(Path::new(""), io)?;
+        let environment = io.environment.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        let caller = Caller { environment, folder };
+        let limits = ExecLimits::default();
+        let launcher = match persona {
+            Persona::Lanai => io.program.as_ref().map(|program| Launcher::new(program, Policy::BestEffort)),
+            Persona::Kpt => None,
+        };
+        let mode = launcher.clone().map_or(ExecMode::AsKpt, ExecMode::Caged);
+        let mut native = Native::new(functions(), scope);
+        if let Some(launcher) = &launcher {
+            native = native.isolated(launcher.clone(), limits);
+        }
+        let helm = Helm { caller: caller.clone(), mode: mode.clone(), limits };
+        let exec = Exec { caller, mode, limits };
+        let evaluators: [Arc<dyn Evaluator>; 3] = [Arc::new(native), Arc::new(helm), Arc::new(exec)];
+        Ok(Self { evaluator: Chain::new(evaluators), launcher })
+    }
+
+    /// Says what could not be held about the programs that ran.
+    pub fn tell_shortfalls(&self, io: &mut Io<'_>) {
+        for shortfall in self.launcher.iter().flat_map(Launcher::shortfalls) {
+            io.tell(&format!("warning: {shortfall}"));
+        }
+    }
+}
+
+/// The options of a run.
+pub(super) fn options(
+    name: &str,
+    common: &Common,
+    exec: ExecPolicy,
+    status: StatusPolicy,
+    persona: Persona,
+    io: &Io<'_>,
+) -> Result<Options<'static>, Failure> {
+    let network = if common.allow_network { Network::Host } else { Network::None };
+    Ok(Options {
+        name: name.to_owned(),
+        image_prefix: image_prefix(common, io)?,
+        tags: &NativeTags,
+        exec,
+        grants: Grants { network, programs: common.allow_program.clone(), ..Grants::default() },
+        read: ReadOptions { other_yaml: OtherYaml::Included, ignore: persona.dialect() },
+        status,
+        limits: RenderLimits::default(),
+        cancel: CancellationToken::new(),
+    })
+}
+
+/// The prefix: of the flag, else of the environment, else ours.
+pub(super) fn image_prefix(common: &Common, io: &Io<'_>) -> Result<String, Failure> {
+    let variable = io.environment.get(OsStr::new(PREFIX_VARIABLE));
+    let variable =
+        variable.map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty());
+    let prefix = common.image_prefix.clone().or(variable).unwrap_or_else(|| DEFAULT_PREFIX.to_owned());
+    let wrong = |why: &str| Failure::new(format!("invalid image prefix {}: {why}", Quoted(&prefix)));
+    if prefix.contains("://") {
+        return Err(wrong("must not include a scheme (e.g. https://)"));
+    }
+    if prefix.contains(['?', '#']) {
+        return Err(wrong("must not contain '?' or '#'"));
+    }
+    if prefix.is_empty() || prefix.chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
+        return Err(wrong("must be a valid registry path"));
+    }
+    Ok(prefix.trim_end_matches('/').to_owned())
+}
+
+/// The tags for which functions come with the program.
+struct NativeTags;
+
+impl Tags for NativeTags {
+    fn of(&self, image: &str) -> Vec<String> {
+        let name = PREFIXES.iter().find_map(|prefix| image.strip_prefix(prefix)).unwrap_or(image);
+        let is_it = |function: &&&dyn Function| function.name() == name || function.aliases().contains(&name);
+        let functions = functions();
+        let found = functions.iter().find(is_it);
+        found
+            .map(|function| function.tags().iter().map(|tag| (*tag).to_owned()).collect())
+            .unwrap_or_default()
+    }
+}

@@ -1,0 +1,32 @@
+//! What it means to run a function, whoever runs it.
+//!
+//! An [`Evaluator`] takes a [`Request`] (which function, on what, with which [`Grants`]) and a [`Deadline`], and answers with a
+//! [`Response`] or an [`Error`]. Evaluators stand in a chain: the one that does not know a function hands the request back as
+//! [`Error::NotFound`], and the next one is asked. No other error falls through, so that a function that failed in one place is
+//! never run again in another.
+
+mod deadline;
+mod error;
+mod request;
+pub mod wire;
+
+use async_trait::async_trait;
+
+pub use deadline::Deadline;
+pub use error::{Error, Failed, Failing};
+pub use request::{FunctionRef, Grants, Mount, MountAccess, Network, Request, Response, User, Variable};
+
+/// Runs functions.
+///
+/// Promises of every evaluator: the deadline holds, plus the second that it takes to end a program; when `evaluate` returns, or
+/// its future is dropped, nothing of the function runs any more; what the function did not get a grant for, it cannot do, or the
+/// request is refused; nothing is retried.
+#[async_trait]
+pub trait Evaluator: Send + Sync {
+    /// Runs a function on a list of resources.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when this evaluator does not know the function; the request in it is as it came. For the others see
+    /// [`Error`].
+    async fn evaluate(&self, request: Request, deadline: &Deadline) -> Result<Response, Error>;
+}

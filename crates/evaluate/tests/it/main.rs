@@ -1,0 +1,3 @@
+//! What goes over the wire and comes back.
+
+mod wire;

@@ -1,0 +1,232 @@
+//! Making the change of a journal, from wherever it was left.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use lanai_krm::Package;
+use lanai_krm::package::{File, Folder};
+use lanai_types::SafePath;
+
+use crate::Error;
+use crate::apply::{Applied, Kept, Replaced};
+use crate::copies::Copies;
+use crate::entry::{self, Found, Stamp, look};
+use crate::plan::{Plan, Writing};
+use crate::steps::{Step, Steps};
+
+/// Whether every file that is to change is as it was read.
+pub(crate) fn check(root: &Path, plan: &Plan, before: &Package) -> Result<(), Error> {
+    let removed = plan.removed.iter().map(|entry| &entry.path);
+    for path in removed.chain(plan.written.iter().map(|entry| &entry.path)) {
+        let expected = before.get(path);
+        let unchanged = match at(root, path, expected.map_or(0, File::len))? {
+            Found::Nothing => expected.is_none(),
+            Found::File(file) => Some(&file) == expected,
+            // A folder that the change empties may become a file.
+            Found::Folder => {
+                expected.is_none() && plan.removed.iter().any(|gone| gone.path.starts_with(path))
+            }
+            Found::Other => false,
+        };
+        if !unchanged {
+            return Err(Error::Changed { root: root.into(), path: path.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// What an entry of the plan finds on the disk.
+enum State {
+    /// What was there before.
+    Old,
+    /// What is to be there.
+    New,
+    /// The beginning of what is to be there, and zeros.
+    Torn(File),
+    /// What somebody else put there.
+    Foreign,
+}
+
+/// Making the change of a journal, from wherever it was left.
+pub(crate) struct Run<'a> {
+    pub root: &'a Path,
+    pub plan: &'a Plan,
+    /// What was there before, where that is known by more than its digests.
+    pub before: Option<&'a Package>,
+    pub copies: &'a mut Copies,
+    pub steps: &'a mut dyn Steps,
+}
+
+impl Run<'_> {
+    /// Removes what is to go, writes all new files beside their places, then gives them their names.
+    pub fn all(&mut self) -> Result<Applied, Error> {
+        let mut applied = Applied::default();
+        self.remove(&mut applied)?;
+        self.remove_empty_folders();
+        self.write_temporaries()?;
+        self.rename(&mut applied)?;
+        Ok(applied)
+    }
+
+    fn remove(&mut self, applied: &mut Applied) -> Result<(), Error> {
+        let plan = self.plan;
+        for entry in &plan.removed {
+            match self.state(&entry.path, Some(entry.before), None)? {
+                State::New => {}
+                State::Old => {
+                    let path = self.root.join(entry.path.as_str());
+                    fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+                    self.steps.reached(Step::FileRemoved);
+                    applied.removed += 1;
+                }
+                State::Torn(_) | State::Foreign => {
+                    applied.kept.push(Kept { path: entry.path.clone(), copy: None });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes all new files beside their places. Until they have their names, nothing of the package has changed.
+    fn write_temporaries(&mut self) -> Result<(), Error> {
+        let plan = self.plan;
+        for (number, entry) in plan.written.iter().enumerate() {
+            if !is_below_link(self.root, &entry.path) {
+                self.write(entry, &plan.temporary(self.root, number))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, entry: &Writing, temporary: &Path) -> Result<(), Error> {
+        let place = self.root.join(entry.path.as_str());
+        let old = fs::symlink_metadata(&place).ok();
+        if old.is_none()
+            && let Some(folder) = place.parent().filter(|folder| !folder.is_dir())
+        {
+            fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+            self.steps.reached(Step::FolderCreated);
+        }
+        let written = match entry::write_new(temporary, &entry.file, old.as_ref()) {
+            // What a killed process left under a name of ours.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                remove_if_there(temporary)?;
+                entry::write_new(temporary, &entry.file, old.as_ref())
+            }
+            other => other,
+        };
+        written.map_err(Error::io("write", &place))?;
+        self.steps.reached(Step::TemporaryWritten);
+        Ok(())
+    }
+
+    /// Gives the new files their names, each where the old one still is what it was.
+    fn rename(&mut self, applied: &mut Applied) -> Result<(), Error> {
+        let plan = self.plan;
+        for (number, entry) in plan.written.iter().enumerate() {
+            let place = self.root.join(entry.path.as_str());
+            let temporary = plan.temporary(self.root, number);
+            match self.state(&entry.path, entry.before, Some(&entry.file))? {
+                State::New => {
+                    remove_if_there(&temporary)?;
+                    continue;
+                }
+                State::Old => {}
+                State::Torn(found) => {
+                    let copy = self.copies.save_for_good(&entry.path, &found)?;
+                    applied.replaced.push(Replaced { path: entry.path.clone(), copy });
+                }
+                State::Foreign => {
+                    remove_if_there(&temporary)?;
+                    let copy = self.copies.save_file(&entry.path, &entry.file)?;
+                    applied.kept.push(Kept { path: entry.path.clone(), copy: Some(copy) });
+                    continue;
+                }
+            }
+            fs::rename(&temporary, &place).map_err(Error::io("write", &place))?;
+            self.steps.reached(Step::FileRenamed);
+            applied.written += 1;
+        }
+        Ok(())
+    }
+
+    /// What is there, seen from an entry.
+    fn state(&self, path: &SafePath, before: Option<Stamp>, after: Option<&File>) -> Result<State, Error> {
+        let most = before.map_or(0, |stamp| stamp.size).max(after.map_or(0, File::len));
+        let now = match at(self.root, path, most)? {
+            Found::Nothing if is_below_link(self.root, path) => return Ok(State::Foreign),
+            Found::Nothing => None,
+            Found::File(file) => Some(file),
+            Found::Folder | Found::Other => return Ok(State::Foreign),
+        };
+        if now.as_ref() == after {
+            return Ok(State::New);
+        }
+        let is_old = match self.before {
+            Some(package) => now.as_ref() == package.get(path),
+            None => Stamp::is_of(before, now.as_ref())?,
+        };
+        if is_old {
+            return Ok(State::Old);
+        }
+        match now.zip(after) {
+            Some((found, after)) if is_torn(&found, after) => Ok(State::Torn(found)),
+            Some(_) | None => Ok(State::Foreign),
+        }
+    }
+
+    /// Removes the folders that the removals emptied, the inner ones first.
+    fn remove_empty_folders(&mut self) {
+        let mut folders = BTreeSet::new();
+        for entry in &self.plan.removed {
+            let mut folder = Folder::of(&entry.path);
+            while let Folder::At(path) = &folder {
+                let outer = Folder::of(path);
+                if !folders.insert(folder) {
+                    break;
+                }
+                folder = outer;
+            }
+        }
+        for folder in folders.iter().rev() {
+            // One that holds something stays.
+            if fs::remove_dir(self.root.join(folder.to_string())).is_ok() {
+                self.steps.reached(Step::FolderRemoved);
+            }
+        }
+    }
+}
+
+/// What is at a path of the package; a file of more bytes than `most` is not read.
+fn at(root: &Path, path: &SafePath, most: usize) -> Result<Found, Error> {
+    // What is behind a link belongs to somebody else.
+    if is_below_link(root, path) {
+        return Ok(Found::Nothing);
+    }
+    let place = root.join(path.as_str());
+    look(&place, most).map_err(Error::io("read", &place))
+}
+
+fn is_below_link(root: &Path, path: &SafePath) -> bool {
+    let folders = std::iter::successors(path.parent(), SafePath::parent);
+    let mut metadata = folders.map(|folder| fs::symlink_metadata(root.join(folder.as_str())));
+    metadata.any(|found| found.is_ok_and(|found| !found.is_dir()))
+}
+
+/// Whether a file is what a power cut leaves of another one: its beginning, and zeros.
+pub(crate) fn is_torn(now: &File, after: &File) -> bool {
+    let (now, after) = (now.content(), after.content());
+    let equal = now.iter().zip(after).take_while(|(now, after)| now == after).count();
+    now.len() <= after.len() && now[equal..].iter().all(|byte| *byte == 0)
+}
+
+fn remove_if_there(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Err(Error::io("remove", path)(error))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}

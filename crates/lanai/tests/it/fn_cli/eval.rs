@@ -1,0 +1,92 @@
+//! `lanai fn eval`.
+
+use super::{CONFIG, Desk};
+
+#[test]
+fn one_function_runs_on_a_folder() {
+    let desk = Desk::new();
+    let seen = desk.lanai(&[
+        "fn",
+        "eval",
+        "web",
+        "-i",
+        "set-annotations:v0.1",
+        "--match-kind",
+        "ConfigMap",
+        "--",
+        "a=b",
+    ]);
+    assert_eq!(seen.code, Some(0), "{}", seen.stderr);
+    assert!(seen.stderr.contains("on 1 resource(s)\n"), "{}", seen.stderr);
+    let expected = CONFIG.replace("# by name\n", "# by name\n  annotations:\n    a: b\n");
+    assert_eq!(desk.read("web/settings.yaml"), expected);
+    assert!(!desk.read("web/Kptfile").contains("annotations"));
+}
+
+#[test]
+fn a_function_can_be_kept() {
+    let desk = Desk::new();
+    let arguments = ["fn", "eval", "web", "-i", "set-annotations:v0.1", "-t", "mutator", "-s", "--", "a=b"];
+    let seen = desk.lanai(&arguments);
+    assert_eq!(seen.code, Some(0), "{}", seen.stderr);
+    assert!(seen.stderr.contains("set-annotations:v0.1\" as mutator in the Kptfile.\n"), "{}", seen.stderr);
+    let kptfile = desk.read("web/Kptfile");
+    assert!(
+        kptfile.contains("- image: ghcr.io/kptdev/krm-functions-catalog/set-annotations:v0.1\n"),
+        "{kptfile}"
+    );
+    assert!(kptfile.contains("kind: Kptfile # the root\n"), "{kptfile}");
+    let seen = desk.lanai(&arguments);
+    assert!(seen.stderr.contains("Updated "), "{}", seen.stderr);
+    assert_eq!(desk.read("web/Kptfile"), kptfile);
+}
+
+#[test]
+fn flags_that_do_not_fit_are_refused() {
+    let desk = Desk::new();
+    for (arguments, text) in [
+        (&["fn", "eval", "web"][..], "must specify --image or --exec"),
+        (&["fn", "eval", "web", "web", "-i", "no-op"], "0 or 1 arguments supported"),
+        (&["fn", "eval", "web", "-i", "no-op", "-s"], "--type must be specified"),
+        (
+            &["fn", "eval", "web", "-i", "no-op", "-s", "-t", "x"],
+            "--type must be either `mutator` or `validator`",
+        ),
+        (
+            &["fn", "eval", "web", "-i", "no-op", "--fn-config", "none.yaml"],
+            "missing function config file: none.yaml",
+        ),
+        (
+            &["fn", "eval", "web", "-i", "no-op", "--", "A", "B"],
+            "args must have keys and values separated by =",
+        ),
+        (&["fn", "eval", "web", "-i", "no-op", "--match-labels", "x"], "--match-labels \"x\""),
+        (&["fn", "eval", "web", "-i", "No-Op"], "is invalid"),
+        (&["fn", "eval", "web", "-i", "a", "--image-prefix", "https://x"], "must not include a scheme"),
+    ] {
+        let seen = desk.lanai(arguments);
+        assert_eq!(seen.code, Some(1), "{arguments:?}");
+        assert!(seen.stderr.contains(text), "{arguments:?}: {}", seen.stderr);
+        assert_eq!(desk.read("web/settings.yaml"), CONFIG);
+    }
+}
+
+#[test]
+fn a_file_of_the_package_can_configure_it_and_is_not_seen() {
+    let desk = Desk::new();
+    let config = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: labels\ndata:\n  tier: back\n";
+    desk.write("web/labels.yaml", config);
+    let seen = desk.lanai(&["fn", "eval", "web", "-i", "set-labels", "--fn-config", "web/labels.yaml"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.stderr);
+    assert_eq!(desk.read("web/labels.yaml"), config);
+    assert!(desk.read("web/settings.yaml").contains("tier: back"));
+}
+
+#[test]
+fn a_single_file_is_enough() {
+    let desk = Desk::new();
+    let seen = desk.lanai(&["fn", "eval", "web/settings.yaml", "-i", "set-labels", "--", "tier=back"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.stderr);
+    assert!(desk.read("web/settings.yaml").contains("tier: back"));
+    assert!(!desk.read("web/Kptfile").contains("tier: back"));
+}

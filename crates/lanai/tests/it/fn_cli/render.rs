@@ -1,0 +1,132 @@
+//! `lanai fn render`.
+
+use super::{CONFIG, Desk, KPTFILE};
+
+const IMAGE: &str = "ghcr.io/kptdev/krm-functions-catalog/set-labels:v0.2";
+
+#[test]
+fn a_pipeline_runs_and_tells() {
+    let desk = Desk::new();
+    let seen = desk.lanai(&["fn", "render", "web"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.stderr);
+    assert_eq!(
+        seen.stderr,
+        format!(
+            "Package \"web\":\n[RUNNING] \"{IMAGE}\" on package \"web\"\n[PASS] \"{IMAGE}\" in 0s\n  [Results]:\n    \
+             [info]: set 2 labels in total\n\nSuccessfully executed 1 function(s) in 1 package(s).\n"
+        )
+    );
+    let labelled = CONFIG.replace(
+        "  name: settings   # by name\n",
+        "  name: settings   # by name\n  labels:\n    tier: front\n",
+    );
+    assert_eq!(desk.read("web/settings.yaml"), labelled);
+    let kptfile = desk.read("web/Kptfile");
+    assert!(kptfile.contains("kind: Kptfile # the root\n"), "{kptfile}");
+    assert!(kptfile.contains("type: Rendered\n"), "{kptfile}");
+    assert!(kptfile.contains("reason: RenderSuccess\n"), "{kptfile}");
+
+    let again = desk.lanai(&["fn", "render", "web"]);
+    assert_eq!(again.code, Some(0));
+    assert_eq!(desk.read("web/settings.yaml"), labelled);
+    assert_eq!(desk.read("web/Kptfile"), kptfile, "a second render changes nothing");
+}
+
+#[test]
+fn the_status_can_be_left_out() {
+    let desk = Desk::new();
+    assert_eq!(desk.lanai(&["fn", "render", "web", "--no-status"]).code, Some(0));
+    assert!(!desk.read("web/Kptfile").contains("status:"));
+    assert!(desk.read("web/settings.yaml").contains("tier: front"));
+}
+
+#[test]
+fn a_diff_shows_and_writes_nothing() {
+    let desk = Desk::new();
+    let seen = desk.lanai(&["fn", "render", "web", "--diff"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.stderr);
+    assert!(seen.stdout.contains("+  labels:\n+    tier: front\n"), "{}", seen.stdout);
+    assert_eq!(desk.read("web/settings.yaml"), CONFIG);
+    assert_eq!(desk.read("web/Kptfile"), KPTFILE);
+}
+
+#[test]
+fn resources_go_elsewhere_on_request() {
+    let desk = Desk::new();
+    let list = desk.lanai(&["fn", "render", "web", "-o", "stdout"]);
+    assert!(
+        list.stdout.starts_with("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"),
+        "{}",
+        list.stdout
+    );
+    assert!(list.stdout.contains("internal.config.kubernetes.io/path: settings.yaml"), "{}", list.stdout);
+    let plain = desk.lanai(&["fn", "render", "web", "-o", "unwrap"]);
+    assert!(!plain.stdout.contains("config.kubernetes.io/path"), "{}", plain.stdout);
+    assert_eq!(plain.stdout.matches("tier: front").count(), 3, "{}", plain.stdout);
+    assert_eq!(desk.lanai(&["fn", "render", "web", "-o", "out/there"]).code, Some(0));
+    assert!(desk.read("out/there/settings.yaml").contains("tier: front"));
+    let twice = desk.lanai(&["fn", "render", "web", "-o", "out/there"]);
+    assert_eq!(twice.code, Some(1));
+    assert!(
+        twice
+            .stderr
+            .contains("directory \"out/there\" already exists, please delete the directory and retry")
+    );
+    assert_eq!(desk.read("web/settings.yaml"), CONFIG);
+}
+
+#[test]
+fn a_function_that_fails_is_heard() {
+    let desk = Desk::new();
+    desk.write(
+        "web/Kptfile",
+        &KPTFILE.replace("set-labels:v0.2", "set-image:v0.1").replace("{tier: front}", "{tag: v1}"),
+    );
+    let before = desk.read("web/settings.yaml");
+    let seen = desk.lanai(&["fn", "render", "web", "--results-dir", "results"]);
+    assert_eq!(seen.code, Some(1), "{}", seen.stderr);
+    assert!(seen.stderr.contains("[FAIL]"), "{}", seen.stderr);
+    assert!(seen.stderr.contains("  Exit code: 1\n"), "{}", seen.stderr);
+    assert!(seen.stderr.contains("For complete results, see results/results.yaml\n"), "{}", seen.stderr);
+    assert_eq!(desk.read("web/settings.yaml"), before);
+    let results = desk.read("results/results.yaml");
+    assert!(results.contains("kind: FunctionResultList\n"), "{results}");
+    assert!(results.contains("exitCode: 1\n"), "{results}");
+    let kptfile = desk.read("web/Kptfile");
+    assert!(kptfile.contains("reason: RenderFailed\n"), "{kptfile}");
+}
+
+#[test]
+fn programs_need_leave() {
+    let desk = Desk::new();
+    desk.write(
+        "web/Kptfile",
+        &KPTFILE.replace("image: set-labels:v0.2\n      configMap: {tier: front}", "exec: cat"),
+    );
+    let seen = desk.lanai(&["fn", "render", "web"]);
+    assert_eq!(seen.code, Some(1));
+    assert!(
+        seen.stderr.contains("must run with `--allow-exec` option to allow running function binaries"),
+        "{}",
+        seen.stderr
+    );
+    let seen = desk.lanai(&["fn", "render", "web", "--allow-exec"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.stderr);
+    assert_eq!(desk.read("web/settings.yaml"), CONFIG, "a program that changes nothing changes no byte");
+}
+
+#[test]
+fn what_cannot_be_opened_says_why() {
+    let desk = Desk::new();
+    desk.write("none/a.yaml", CONFIG);
+    let seen = desk.lanai(&["fn", "render", "none"]);
+    assert_eq!(seen.code, Some(1));
+    assert!(seen.stderr.contains("No Kptfile found at"), "{}", seen.stderr);
+    desk.write("web/Kptfile", &KPTFILE.replace("pipeline:", "pipelin:"));
+    let seen = desk.lanai(&["fn", "render", "web"]);
+    assert!(seen.stderr.contains("line 5: field pipelin not found"), "{}", seen.stderr);
+    desk.write("web/Kptfile", &KPTFILE.replace("set-labels:v0.2", "nowhere/else:v9"));
+    let seen = desk.lanai(&["fn", "render", "web"]);
+    assert_eq!(seen.code, Some(1));
+    assert!(seen.stderr.contains("\"nowhere/else:v9\" is not one that comes with lanai"), "{}", seen.stderr);
+}

@@ -1,0 +1,216 @@
+//! Rendering a tree of packages.
+
+use std::collections::HashSet;
+
+use lanai_evaluate::Evaluator;
+use lanai_krm::kptfile::RenderStatus;
+use lanai_krm::package::{self, Folder, Located, Placed};
+use lanai_krm::resource::Origin;
+use lanai_krm::{Kptfile, Package, Resource};
+use lanai_types::SafePath;
+
+use crate::attribution::{Change, attribute};
+use crate::check;
+use crate::config::inside;
+use crate::error::{Cause, Error, Failure};
+use crate::held::Held;
+use crate::hydrate::hydrate;
+use crate::message::Place;
+use crate::options::{Options, StatusPolicy};
+use crate::pipeline::{Keeps, Run};
+use crate::record::{Inputs, ResultList};
+use crate::status;
+use crate::tree::{self, Order};
+use crate::watch::Watch;
+
+/// What a render made of a package.
+#[derive(Clone, Debug)]
+pub struct Rendered {
+    /// The package as it should be written in place: rendered; or, when the render failed, as it was but for its status, unless the
+    /// package asks for what was done to be kept.
+    pub package: Package,
+    /// All resources, in order, each with its origin as seen from the root; empty when the render failed.
+    pub items: Vec<Resource>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What the functions did.
+    pub results: ResultList,
+    /// What the status of the root Kptfile says about the steps.
+    pub status: RenderStatus,
+    /// What was read.
+    pub inputs: Inputs,
+    /// How many functions ran and passed.
+    pub executed: usize,
+    /// How many packages there are.
+    pub packages: usize,
+}
+
+/// How a render ended.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// All functions passed.
+    Success,
+    /// Something failed, and the package is not to be changed but for its status.
+    Failed(Failure),
+    /// Something failed, and what was done before is kept.
+    Partial(Failure),
+}
+
+impl Outcome {
+    /// Why it failed, if it did.
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Success => None,
+            Self::Failed(failure) | Self::Partial(failure) => Some(failure),
+        }
+    }
+}
+
+impl Rendered {
+    /// Makes resources of Config Connector tell that functions were run on them, as with kpt: in the annotation
+    /// `cnrm.cloud.google.com/blueprint`. What failed and was not kept stays as it is.
+    ///
+    /// # Errors
+    /// When the package cannot be written; then nothing changed.
+    pub fn attribute(&mut self, options: &Options<'_>) -> Result<(), package::Error> {
+        if matches!(self.outcome, Outcome::Failed(_)) {
+            return Ok(());
+        }
+        let mut located = self.package.resources(options.strict_read())?;
+        let changes = located.iter_mut().map(|located| attribute(&mut located.resource));
+        if changes.filter(|change| *change == Change::Made).count() > 0 {
+            self.package.write_resources(located, options.strict_read())?;
+            for item in &mut self.items {
+                attribute(item);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs all pipelines of a package and of the packages in it.
+///
+/// # Errors
+/// When the root package cannot be opened. Everything else that goes wrong is an outcome.
+pub async fn render(
+    package: &Package,
+    options: &Options<'_>,
+    evaluator: &dyn Evaluator,
+    watch: &mut dyn Watch,
+) -> Result<Rendered, Error> {
+    let root = open(package)?;
+    let nodes = tree::packages(package, &options.name);
+    let on_failure = if tree::saves_on_failure(&root) { Keeps::Before } else { Keeps::Nothing };
+    let mut run = Run {
+        package,
+        options,
+        evaluator,
+        watch,
+        keeps: on_failure,
+        steps: RenderStatus::default(),
+        results: ResultList::default(),
+        inputs: Inputs::of(package, options),
+        executed: 0,
+    };
+    let mut held = Held::new(tree::order(&root));
+    let done = hydrate(&mut run, &root, &nodes, &mut held).await;
+    let Run { mut steps, results, inputs, executed, .. } = run;
+    if done.is_err() {
+        steps.error_summary = status::summary(&steps);
+    }
+    let place = Place { nodes: &nodes, at: 0, order: Order::DepthFirst };
+    let fails = |error| place.failure(Cause::Write(error));
+    let Concluded { mut package, items, outcome } = conclude(package, options, done, held, on_failure, fails);
+    if options.status == StatusPolicy::Write {
+        status::write(&mut package, &outcome, &steps);
+    }
+    Ok(Rendered { package, items, outcome, results, status: steps, inputs, executed, packages: nodes.len() })
+}
+
+fn open(package: &Package) -> Result<Kptfile, Error> {
+    let root = tree::kptfile(package, &Folder::Root)?;
+    check::pipeline(package, &Folder::Root, &root).map_err(|bad| bad.invalid)?;
+    Ok(root)
+}
+
+struct Concluded {
+    package: Package,
+    items: Vec<Resource>,
+    outcome: Outcome,
+}
+
+/// What becomes of the package.
+fn conclude(
+    package: &Package,
+    options: &Options<'_>,
+    done: Result<(), Failure>,
+    held: Held,
+    on_failure: Keeps,
+    fails: impl FnOnce(package::Error) -> Failure,
+) -> Concluded {
+    let unchanged = |outcome| Concluded { package: package.clone(), items: Vec::new(), outcome };
+    match (done, on_failure) {
+        (Ok(()), _) => {
+            let items = finished(held);
+            match write(package, options, items.iter().cloned().map(placed)) {
+                Ok(package) => Concluded { package, items, outcome: Outcome::Success },
+                Err(error) => unchanged(Outcome::Failed(fails(error))),
+            }
+        }
+        (Err(failure), Keeps::Nothing) => unchanged(Outcome::Failed(failure)),
+        (Err(failure), Keeps::Before) => match save(package, options, finished(held)) {
+            Ok(package) => Concluded { package, items: Vec::new(), outcome: Outcome::Partial(failure) },
+            Err(_) => unchanged(Outcome::Failed(failure)),
+        },
+    }
+}
+
+/// All resources in order, with places as seen from the root.
+fn finished(held: Held) -> Vec<Resource> {
+    let mut items = held.into_items();
+    items.iter_mut().for_each(from_root);
+    items
+}
+
+/// Says where a resource stands as seen from the root.
+pub(crate) fn from_root(item: &mut Resource) {
+    if let Some(origin) = item.origin().cloned()
+        && origin.package != Folder::Root
+        && let Some(path) = inside(&origin.package, &origin.path)
+    {
+        item.set_origin(Some(Origin { package: Folder::Root, path, ..origin }));
+    }
+}
+
+/// A resource that [`from_root`] has seen, for writing.
+pub(crate) fn placed(item: Resource) -> Placed {
+    let (path, index) = match item.origin() {
+        Some(origin) => (Some(origin.path.clone()), origin.index),
+        None => (None, None),
+    };
+    Placed { resource: item, path, index }
+}
+
+fn write(
+    package: &Package,
+    options: &Options<'_>,
+    items: impl Iterator<Item = Placed>,
+) -> Result<Package, package::Error> {
+    let mut changed = package.clone();
+    changed.write_resources(items, options.strict_read())?;
+    Ok(changed)
+}
+
+/// Writes what there is into the files that it belongs to. No file goes: those that nothing belongs to stay as they were, of
+/// packages that were not reached and of resources that went away alike.
+fn save(package: &Package, options: &Options<'_>, items: Vec<Resource>) -> Result<Package, package::Error> {
+    let written: HashSet<SafePath> =
+        items.iter().filter_map(|item| Some(item.origin()?.path.clone())).collect();
+    let mut kept: Vec<Located> = Vec::new();
+    for file in package.resources_by_file(options.strict_read())? {
+        if !written.contains(&file.path) {
+            kept.extend(file.resources?);
+        }
+    }
+    write(package, options, items.into_iter().map(placed).chain(kept.into_iter().map(Placed::from)))
+}

@@ -1,0 +1,16 @@
+//! Renders of small packages, with functions that are written down in the pipelines.
+
+mod check;
+mod config;
+mod eval;
+mod failure;
+mod functions;
+mod image;
+mod limits;
+mod order;
+mod places;
+mod records;
+mod rendering;
+mod selection;
+mod status;
+mod when;

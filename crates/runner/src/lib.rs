@@ -1,0 +1,30 @@
+//! The ways to run a function.
+//!
+//! | evaluator | what it runs |
+//! |---|---|
+//! | [`Native`] | the functions that come with the binary |
+//! | [`Exec`] | programs of this machine |
+//! | [`Helm`] | `render-helm-chart`, by calling `helm` |
+//! | [`Chain`] | whatever the first of several evaluators knows |
+
+mod answer;
+mod caged;
+mod caller;
+mod chain;
+mod exec;
+mod functions;
+mod helm;
+mod job;
+mod limits;
+mod native;
+mod words;
+
+pub use caged::Launcher;
+pub use caller::Caller;
+pub use chain::Chain;
+pub use exec::{Exec, ExecMode};
+pub use functions::functions;
+pub use helm::{Helm, about_helm};
+pub use lanai_process::{Policy, Shortfall};
+pub use limits::ExecLimits;
+pub use native::{Native, NativeScope};

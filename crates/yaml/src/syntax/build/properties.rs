@@ -1,0 +1,141 @@
+//! What stands before nodes: directives, anchors and tags; and aliases, which stand for nodes.
+
+use super::Builder;
+use crate::error::Cause;
+use crate::syntax::Fail;
+use crate::syntax::token::{Flags, Token, TokenKind};
+use crate::tree::{Kind, Link, Properties, Style, TagHandle};
+
+impl<'a> Builder<'a> {
+    /// The directives and the marker that a document begins with.
+    pub(super) fn prologue(&mut self) -> Result<(), Fail> {
+        let mut version_seen = false;
+        while self.peek().kind == TokenKind::Directive {
+            let token = self.take();
+            let words: Vec<&str> = token.span.of(self.source).split_ascii_whitespace().collect();
+            match words.as_slice() {
+                ["%YAML", version] if !version_seen && is_version(version) => version_seen = true,
+                ["%YAML", ..] => {
+                    return Err(Fail::syntax(
+                        token.span.start as usize,
+                        "a %YAML directive names a version 1 of YAML, once, as in \"%YAML 1.2\"",
+                    ));
+                }
+                ["%TAG", handle, prefix] => {
+                    if !self.tag_handles.insert((*handle).into()) {
+                        return Err(Fail::syntax(
+                            token.span.start as usize,
+                            "this tag handle is declared twice",
+                        ));
+                    }
+                    self.tree
+                        .tag_handles
+                        .push(TagHandle { handle: (*handle).into(), prefix: (*prefix).into() });
+                }
+                ["%TAG", ..] => {
+                    return Err(Fail::syntax(
+                        token.span.start as usize,
+                        "a %TAG directive names a handle and a prefix",
+                    ));
+                }
+                _ => {}
+            }
+        }
+        let directives = self.at > 0;
+        if self.peek().kind == TokenKind::DocumentStart {
+            self.tree.start_mark = self.take().span.start;
+        } else if directives {
+            return Err(
+                self.unexpected("a directive must be followed by a document that begins with \"---\"")
+            );
+        }
+        Ok(())
+    }
+
+    pub(super) fn alias(&mut self, token: Token, parent: Link, mark: u32) -> Result<(), Fail> {
+        self.take();
+        let name = &token.span.of(self.source)[1..];
+        let Some(anchored) = self.anchors.get(name) else {
+            return Err(Fail {
+                offset: token.span.start as usize,
+                cause: Cause::UnknownAnchor(name.into()),
+                hint: None,
+            });
+        };
+        let (target, expanded) = (anchored.node, anchored.expanded.unwrap_or(1));
+        let id = self.push_node(Kind::Alias, Style::Plain, token.span.start, parent, mark)?;
+        let node = self.tree.node_mut(id);
+        node.span = token.span;
+        node.last = target.into();
+        self.comment_node(id);
+        self.tree.has_aliases = true;
+        self.count(expanded)
+    }
+
+    /// Anchor and tag before a node, in either order.
+    pub(super) fn properties(&mut self) -> Result<(Option<Properties>, Option<&'a str>), Fail> {
+        let mut found: Option<Properties> = None;
+        let mut anchor = None;
+        loop {
+            let token = self.peek();
+            if !matches!(token.kind, TokenKind::Anchor | TokenKind::Tag) {
+                return Ok((found, anchor));
+            }
+            if self.flags().has(Flags::MAPPING) || found.is_some() && self.flags().has(Flags::KEY) {
+                return Ok((found, anchor));
+            }
+            self.take();
+            let text = token.span.of(self.source);
+            let properties =
+                found.get_or_insert_with(|| Properties { span: token.span, ..Properties::default() });
+            properties.span.end = token.span.end;
+            let slot = if token.kind == TokenKind::Anchor {
+                anchor = Some(&text[1..]);
+                (&mut properties.anchor, &text[1..])
+            } else {
+                (&mut properties.tag, text)
+            };
+            if slot.0.is_some() {
+                return Err(Fail::syntax(
+                    token.span.start as usize,
+                    "a node can have one anchor and one tag",
+                ));
+            }
+            *slot.0 = Some(slot.1.into());
+            if token.kind == TokenKind::Tag {
+                self.check_tag(text, token.span.start)?;
+            }
+        }
+    }
+
+    /// Refuses a tag whose handle was not declared.
+    fn check_tag(&self, text: &str, offset: u32) -> Result<(), Fail> {
+        let Some(end) = text[1..].find('!').map(|at| at + 2) else { return Ok(()) };
+        let handle = &text[..end];
+        if text.starts_with("!<") || handle == "!!" || self.tag_handles.contains(handle) {
+            return Ok(());
+        }
+        Err(Fail::syntax(offset as usize, format!("the tag handle \"{handle}\" is not declared"))
+            .hint("declare it with %TAG before \"---\""))
+    }
+
+    /// Counts what an alias stands for. The total only grows, so that nothing is missed by closing collections.
+    fn count(&mut self, expanded: usize) -> Result<(), Fail> {
+        if let Some(open) = self.stack.last_mut() {
+            open.expanded = open.expanded.saturating_add(expanded);
+        }
+        self.aliased = self.aliased.saturating_add(expanded);
+        let limit = self.budget.limits.max_expanded_nodes;
+        if self.aliased.saturating_add(self.tree.nodes.len()) > limit {
+            let offset = self.peek().span.start as usize;
+            return Err(Fail::limit(offset, "max_expanded_nodes", limit));
+        }
+        Ok(())
+    }
+}
+
+/// YAML 1, of any minor version.
+fn is_version(text: &str) -> bool {
+    let minor = text.strip_prefix("1.").unwrap_or("");
+    !minor.is_empty() && minor.bytes().all(|byte| byte.is_ascii_digit())
+}

@@ -1,0 +1,3 @@
+module lanai.dev/schemas
+
+go 1.24.0
