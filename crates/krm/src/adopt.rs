@@ -77,15 +77,12 @@ enum ItemChange<'a> {
 }
 
 /// Looks at every node once; `None` when nothing has to be done.
-fn change<'a>(
-    old: NodeRef<'_>,
-    new: NodeRef<'a>,
-    depth: usize,
-    around: &[String],
-) -> Option<Change<'a>> {
+fn change<'a>(old: NodeRef<'_>, new: NodeRef<'a>, depth: usize, around: &[String]) -> Option<Change<'a>> {
     let plain = old.kind() != Kind::Alias && !old.is_empty() && !new.is_empty() && depth < MAX_DEPTH;
     match (old.kind(), new.target().kind()) {
-        (Kind::Mapping, Kind::Mapping) if plain && is_simple(old) => entries(old, new.target(), depth, around),
+        (Kind::Mapping, Kind::Mapping) if plain && is_simple(old) => {
+            entries(old, new.target(), depth, around)
+        }
         (Kind::Sequence, Kind::Sequence) if plain => items_of(old, new.target(), depth),
         _ if same(old, new) => None,
         _ => Some(Change::Set(new.target())),
@@ -100,12 +97,7 @@ fn is_simple(mapping: NodeRef<'_>) -> bool {
     })
 }
 
-fn entries<'a>(
-    old: NodeRef<'_>,
-    new: NodeRef<'a>,
-    depth: usize,
-    around: &[String],
-) -> Option<Change<'a>> {
+fn entries<'a>(old: NodeRef<'_>, new: NodeRef<'a>, depth: usize, around: &[String]) -> Option<Change<'a>> {
     let olds: HashMap<_, _> = old.entries().map(|(key, value)| (key.value(), (key, value))).collect();
     let mut gone: HashSet<&str> = olds.keys().map(|key| &**key).collect();
     let mut changes = Vec::new();
@@ -136,7 +128,9 @@ fn items_of<'a>(old: NodeRef<'_>, new: NodeRef<'a>, depth: usize) -> Option<Chan
     }
     let stay = pairs.len();
     let mut has_partner = vec![false; olds.len()];
-    pairs.iter().for_each(|(old, _)| has_partner[*old] = true);
+    for (old, _) in &pairs {
+        has_partner[*old] = true;
+    }
     let gone = (0..olds.len()).filter(|old| !has_partner[*old]);
     let order: Vec<usize> = pairs.iter().map(|(old, _)| *old).chain(gone).collect();
     let mut pairs = pairs.into_iter().peekable();
@@ -262,17 +256,17 @@ impl Comments {
     fn of_entry(old_key: NodeRef<'_>, old: NodeRef<'_>, new_key: NodeRef<'_>, new: NodeRef<'_>) -> Self {
         let line = |key: NodeRef<'_>, value: NodeRef<'_>| value.line_comment().or_else(|| key.line_comment());
         Self {
-            head: set(old_key.head_comment(), new_key.head_comment()),
-            line: set(line(old_key, old), line(new_key, new)),
-            foot: set(old_key.foot_comment(), new_key.foot_comment()),
+            head: set(old_key.head_comment().as_deref(), new_key.head_comment()),
+            line: set(line(old_key, old).as_deref(), line(new_key, new)),
+            foot: set(old_key.foot_comment().as_deref(), new_key.foot_comment()),
         }
     }
 
     fn of_item(old: NodeRef<'_>, new: NodeRef<'_>) -> Self {
         Self {
-            head: set(old.head_comment(), new.head_comment()),
-            line: set(old.line_comment(), new.line_comment()),
-            foot: set(old.foot_comment(), new.foot_comment()),
+            head: set(old.head_comment().as_deref(), new.head_comment()),
+            line: set(old.line_comment().as_deref(), new.line_comment()),
+            foot: set(old.foot_comment().as_deref(), new.foot_comment()),
         }
     }
 
@@ -307,6 +301,6 @@ impl Comments {
 }
 
 /// What a comment was set to. One that is gone was lost, not removed: most functions know no comments.
-fn set(old: Option<String>, new: Option<String>) -> Option<String> {
-    new.filter(|new| old.as_ref() != Some(new))
+fn set(old: Option<&str>, new: Option<String>) -> Option<String> {
+    new.filter(|new| old != Some(new))
 }

@@ -173,7 +173,8 @@ impl Resource {
 
     /// The file that the resource is in, by its annotation: the current one, else the legacy one; else by its origin.
     pub fn path(&self) -> Option<Cow<'_, str>> {
-        let annotated = self.annotation(annotation::PATH).or_else(|| self.annotation(annotation::LEGACY_PATH));
+        let annotated =
+            self.annotation(annotation::PATH).or_else(|| self.annotation(annotation::LEGACY_PATH));
         annotated.or_else(|| Some(self.origin()?.path.as_str().into()))
     }
 

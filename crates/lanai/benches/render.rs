@@ -67,7 +67,7 @@ fn main() -> Result<()> {
             theirs.print(size, pipeline, "kpt");
             let ratio = theirs.median().as_secs_f64() / ours.median().as_secs_f64();
             let memory = match (theirs.peak, ours.peak) {
-                (Some(theirs), Some(ours)) => format!("{:.1}", theirs as f64 / ours as f64),
+                (Some(theirs), Some(ours)) => format!("{}.{}", theirs / ours, theirs * 10 / ours % 10),
                 _ => "unknown".into(),
             };
             println!("\n{ratio:.0} times as fast as kpt by the medians; memory: {memory} times less\n");
@@ -183,7 +183,7 @@ fn kptfile(pipeline: Pipeline, program: &Program) -> String {
             Program::Lanai => format!("  - image: {name}\n"),
             Program::Kpt(folder) => format!("  - exec: {}\n", folder.join(name).display()),
         };
-        text.push_str(&format!("{step}    configMap:\n{config}"));
+        let _ = write!(text, "{step}    configMap:\n{config}");
     };
     function("set-namespace", "      namespace: production\n");
     function("set-labels", "      team: shop\n      env: production\n");

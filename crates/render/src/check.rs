@@ -1,5 +1,6 @@
 //! What may go into a function and come out of it.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use lanai_krm::kptfile::{Invalid, Stage};
@@ -84,8 +85,7 @@ pub(crate) fn pipeline(package: &Package, of: &Folder, kptfile: &Kptfile) -> Res
 /// Checks that all are resources.
 pub(crate) fn krm(items: &[Resource]) -> Result<(), NotAResource> {
     for item in items {
-        item.check_krm()
-            .map_err(|cause| NotAResource { path: item.path().map(|path| path.into_owned()), cause })?;
+        item.check_krm().map_err(|cause| NotAResource { path: item.path().map(Cow::into_owned), cause })?;
     }
     Ok(())
 }

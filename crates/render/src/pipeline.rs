@@ -358,6 +358,6 @@ fn fill(record: &mut StepResult, results: &[ResultItem], stderr: &str, exit_code
     let is_error = |item: &&ResultItem| item.severity == Some(Severity::Error);
     record.results = results.to_vec();
     record.error_results = results.iter().filter(is_error).cloned().collect();
-    record.stderr = stderr.to_owned();
+    stderr.clone_into(&mut record.stderr);
     record.exit_code = exit_code;
 }

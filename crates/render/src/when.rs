@@ -220,8 +220,7 @@ fn nesting(expression: &str) -> usize {
             '(' | '[' | '{' => depth += 1,
             ')' | ']' | '}' => depth = depth.saturating_sub(1),
             // Signs in front of signs are nested as well.
-            '!' | '-' => operators += 1,
-            '?' => operators += 1,
+            '!' | '-' | '?' => operators += 1,
             letter if letter.is_whitespace() => {}
             _ => operators = 0,
         }
@@ -289,7 +288,7 @@ mod tests {
         assert_eq!(decide(&nested(MAX_NESTING)), Ok(true));
         assert_eq!(decide(&nested(MAX_NESTING + 1)), Err(Error::TooDeep));
         let all = |depth: usize| {
-            let open: String = (0..depth).map(|at| format!("resources.all(a{at}, ")).collect();
+            let open = (0..depth).map(|at| format!("resources.all(a{at}, ")).collect::<Vec<_>>().concat();
             format!("{open}true{}", ")".repeat(depth))
         };
         assert_eq!(decide(&all(10)), Ok(true));

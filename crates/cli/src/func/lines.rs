@@ -43,7 +43,7 @@ impl Lines {
                 push_results(&mut lines, results);
                 push_stderr(&mut lines, stderr);
                 if let Some(code) = exit_code {
-                    let _ = write!(lines, "  Exit code: {code}\n");
+                    let _ = writeln!(lines, "  Exit code: {code}");
                 }
                 lines
             }
@@ -69,7 +69,7 @@ fn push_results(lines: &mut String, results: &[ResultItem]) {
     }
     lines.push_str("  [Results]:\n");
     for result in results {
-        let _ = write!(lines, "    {}\n", shown(result));
+        let _ = writeln!(lines, "    {}", shown(result));
     }
 }
 
@@ -99,7 +99,7 @@ fn push_stderr(lines: &mut String, stderr: &str) {
     }
     lines.push_str("  Stderr:\n");
     for line in stderr.trim_end_matches('\n').split('\n') {
-        let _ = write!(lines, "    {}\n", line.trim());
+        let _ = writeln!(lines, "    {}", line.trim());
     }
 }
 

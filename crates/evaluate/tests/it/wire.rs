@@ -145,7 +145,9 @@ fn what_a_function_forgets_changes_nothing() {
 #[test]
 fn what_has_no_id_is_new_and_so_is_what_has_one_of_nobody() {
     let plain = "apiVersion: v1\nkind: B\nmetadata:\n  name: n\n";
-    for id in ["", "internal.config.kubernetes.io/id: '99'", "config.k8s.io/id: zero", "config.k8s.io/id: '0'"] {
+    for id in
+        ["", "internal.config.kubernetes.io/id: '99'", "config.k8s.io/id: zero", "config.k8s.io/id: '0'"]
+    {
         let annotations = if id.is_empty() { String::new() } else { format!("  annotations:\n    {id}\n") };
         let text = format!("{plain}{annotations}");
         let back = received(&list(&["a"]), |list| list.items.push(Resource::parse(&text).unwrap())).unwrap();

@@ -112,7 +112,7 @@ fn the_origin_is_that_of_the_answer() {
 #[test]
 fn a_change_deep_down_leaves_the_comments_on_the_way() {
     let depth = 150;
-    let before: String = (0..depth).map(|at| format!("{}a: # {at}\n", "  ".repeat(at))).collect();
+    let before = (0..depth).map(|at| format!("{}a: # {at}\n", "  ".repeat(at))).collect::<Vec<_>>().concat();
     let before = format!("{before}{}b: 1 # last\n", "  ".repeat(depth));
     let after = before.replace("b: 1 # last", "b: 2 # last");
     assert_eq!(adopted(&before, &after), after);
@@ -149,7 +149,9 @@ fn change(value: &mut Value, dice: &mut Dice) {
             if let Some(gone) = gone {
                 fields.shift_remove(&gone);
             }
-            fields.values_mut().for_each(|value| change(value, dice));
+            for value in fields.values_mut() {
+                change(value, dice);
+            }
         }
         Value::Array(items) => {
             if dice.roll(6) == 0 {
@@ -161,7 +163,9 @@ fn change(value: &mut Value, dice: &mut Dice) {
             if dice.roll(8) == 0 && !items.is_empty() {
                 items.remove(0);
             }
-            items.iter_mut().for_each(|value| change(value, dice));
+            for item in items {
+                change(item, dice);
+            }
         }
         leaf => match dice.roll(15) {
             0 => *leaf = Value::from("other\ntext\n"),

@@ -79,6 +79,7 @@ impl Desk {
         self.run(Path::new(env!("CARGO_BIN_EXE_lanai")), arguments, input)
     }
 
+    #[allow(clippy::disallowed_methods, reason = "tests may start the program that they test")]
     pub fn run(&self, program: &Path, arguments: &[&str], input: &str) -> Seen {
         let mut child = Command::new(program)
             .args(arguments)

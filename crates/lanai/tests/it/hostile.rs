@@ -41,10 +41,12 @@ async fn an_endless_loop() {
 
 #[tokio::test]
 async fn a_fork_bomb() {
-    let mut den = Den::new("bomb() { sleep $1 & bomb $1 | bomb $1 & }; bomb $1; sleep $1");
+    let mut den = Den::new(
+        "bomb() { [ $2 = 0 ] || { sleep $1 & bomb $1 $(($2 - 1)) | bomb $1 $(($2 - 1)) & }; }; bomb $1 8; sleep $1",
+    );
     den.exec.limits.max_time = Duration::from_secs(1);
     den.exec.limits.max_processes = 40;
-    // It dies of its own hunger or of the limit on time.
+    // It has an end, for the day on which the cage has a hole. It dies of its own hunger or of the limit on time.
     let error = den.run().await.unwrap_err();
     assert!(matches!(error, Error::Timeout { .. } | Error::Failed(_)), "{error:?}");
     if den.holds(Shortfall::Tree, "hostile::a_fork_bomb") {

@@ -248,9 +248,13 @@ fn the_caller_has_no_rights_either() {
     let cage = Cage { user: User::Caller, ..cage() };
     let me = rustix::process::geteuid().as_raw();
     assert_eq!(said(&cage, "id -u"), format!("{me}\n"));
-    let text = "echo changed 2>/dev/null > /proc/sys/kernel/domainname || echo no; echo evil 2>/dev/null > /etc/evil || echo no; \
+    if !has_private_root("cage::the_caller_has_no_rights_either") {
+        return;
+    }
+    // It is asked, not tried: the caller may be root, and the cage may have a hole one day.
+    let text = "for path in /proc/sys/kernel/domainname /etc /usr; do [ -w $path ] && echo $path; done; \
                 grep CapEff /proc/self/status";
-    assert_eq!(said(&cage, text), "no\nno\nCapEff:\t0000000000000000\n");
+    assert_eq!(said(&cage, text), "CapEff:\t0000000000000000\n");
 }
 
 /// Set for the process in which there are no namespaces.

@@ -9,7 +9,7 @@ use crate::rendering::{
 
 fn validators(name: &str, mutators: &[&str], validators: &[&str]) -> String {
     let list = |title: &str, execs: &[&str]| {
-        let lines: String = execs.iter().map(|exec| format!("- exec: {exec}\n")).collect();
+        let lines = execs.iter().map(|exec| format!("- exec: {exec}\n")).collect::<Vec<_>>().concat();
         if lines.is_empty() { String::new() } else { format!("{title}:\n{lines}") }
     };
     kptfile(name, &format!("{}{}", list("mutators", mutators), list("validators", validators)))

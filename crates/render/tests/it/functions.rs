@@ -82,7 +82,8 @@ fn run(script: &str, list: &mut ResourceList) -> Result<(), Error> {
         }
         ["mark-config"] => {
             let data = list.function_config.as_ref().and_then(|config| config.root().get("data"));
-            let value = data.and_then(|data| data.get("value")).map_or("none".into(), |value| value.value());
+            let value =
+                data.and_then(|data| data.get("value")).map_or("none".into(), lanai_yaml::NodeRef::value);
             let value = value.into_owned();
             for item in &mut list.items {
                 item.set_annotation("config", &value).unwrap();

@@ -1,4 +1,5 @@
 //! Renders of small packages, with functions that are written down in the pipelines.
+#![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests fail tests")]
 
 mod check;
 mod config;

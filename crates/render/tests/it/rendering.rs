@@ -18,13 +18,13 @@ pub fn package(files: &[(&str, &str)]) -> Package {
 /// A Kptfile with these lines of a pipeline.
 pub fn kptfile(name: &str, pipeline: &str) -> String {
     let head = format!("apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: {name}\n");
-    let lines: String = pipeline.lines().map(|line| format!("  {line}\n")).collect();
+    let lines = pipeline.lines().map(|line| format!("  {line}\n")).collect::<Vec<_>>().concat();
     if lines.is_empty() { head } else { format!("{head}pipeline:\n{lines}") }
 }
 
 /// A Kptfile with these mutators, given by what they run.
 pub fn mutators(name: &str, execs: &[&str]) -> String {
-    let lines: String = execs.iter().map(|exec| format!("  - exec: {exec}\n")).collect();
+    let lines = execs.iter().map(|exec| format!("  - exec: {exec}\n")).collect::<Vec<_>>().concat();
     kptfile(name, &format!("mutators:\n{lines}"))
 }
 

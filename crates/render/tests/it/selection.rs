@@ -3,7 +3,7 @@
 use crate::rendering::{kptfile, rendered, resource};
 
 fn calls(choice: &str) -> Vec<String> {
-    let choice: String = choice.lines().map(|line| format!("  {line}\n")).collect();
+    let choice = choice.lines().map(|line| format!("  {line}\n")).collect::<Vec<_>>().concat();
     let labels = "kind: B\nmetadata:\n  namespace: n\n  labels: {x: y, z: w}\n";
     let labelled = resource("c").replace("kind: A\nmetadata:\n", labels);
     let seen = rendered(&[

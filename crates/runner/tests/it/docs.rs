@@ -40,8 +40,10 @@ fn the_examples_are_resources() {
 #[test]
 fn no_two_functions_have_a_name() {
     let all = all();
-    let mut names: Vec<&str> =
-        all.iter().flat_map(|function| std::iter::once(function.name()).chain(function.aliases().iter().copied())).collect();
+    let mut names: Vec<&str> = all
+        .iter()
+        .flat_map(|function| std::iter::once(function.name()).chain(function.aliases().iter().copied()))
+        .collect();
     names.sort_unstable();
     let count = names.len();
     names.dedup();

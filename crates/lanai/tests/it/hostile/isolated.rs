@@ -45,8 +45,8 @@ async fn run(name: &str, config: &str, limits: ExecLimits) -> Result<Response, E
     let request = Request {
         function: FunctionRef::Image(name.into()),
         list: ResourceList {
-            items: vec![Resource::parse(SERVICE).unwrap()],
-            function_config: Some(Resource::parse(config).unwrap()),
+            items: vec![Resource::parse(SERVICE).expect("it is a resource")],
+            function_config: Some(Resource::parse(config).expect("it is a resource")),
             ..ResourceList::default()
         },
         grants: Grants::default(),
@@ -80,7 +80,7 @@ async fn its_output_is_limited() {
 
 /// Runs a script, if the binary can; else says that the test is skipped.
 async fn script(test: &str, script: &str, limits: ExecLimits) -> Option<Result<Response, Error>> {
-    let lines: String = script.lines().map(|line| format!("  {line}\n")).collect();
+    let lines = script.lines().map(|line| format!("  {line}\n")).collect::<Vec<_>>().concat();
     let config = format!(
         "apiVersion: fn.kpt.dev/v1alpha1\nkind: StarlarkRun\nmetadata:\n  name: script\nsource: |\n{lines}"
     );

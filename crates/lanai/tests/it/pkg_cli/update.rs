@@ -381,7 +381,9 @@ fn many_files_that_git_keeps_in_another_form_are_told_apart() {
 #[test]
 fn under_the_name_of_kpt_what_kpt_ignores_is_no_resource() {
     let world = World::new();
-    let map = |value: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\ndata: {{a: {value}}}\n");
+    let map = |value: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\ndata: {{a: {value}}}\n")
+    };
     let path = "web/deep/sub/x.yaml";
     world.publish("v1", &[("web/.krmignore", "sub/x.yaml\n"), (path, &map("1"))]);
     world.publish("v2", &[(path, &map("2"))]);
