@@ -5,6 +5,7 @@
 //! | `args` | what can be typed |
 //! | `render`, `eval`, `source`, `sink`, `doc`, `run` | the commands |
 //! | `watching` | rendering again when files change |
+//! | `replay` | running a function that failed again, alone |
 //! | `save` | a function that is kept in the pipeline |
 //! | `runtime` | who runs functions, and with which rights |
 //! | `work` | functions at work in a thread, and their progress on the screen |
@@ -17,6 +18,7 @@ mod eval;
 mod lines;
 mod output;
 mod render;
+mod replay;
 mod run;
 mod runtime;
 mod save;

@@ -1,7 +1,7 @@
 //! How lists merge: by key, as sets, or as a whole.
 //!
-//! Built-in kinds are in a table made from the `OpenAPI` document of Kubernetes (`keys/builtin.txt`); custom resources
-//! bring their own with the definitions in the package, for as long as one merge.
+//! Built-in kinds are in the table of `lanai_openapi`; custom resources bring their own with the definitions in the package, for as
+//! long as one merge.
 
 mod crd;
 
@@ -9,12 +9,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use lanai_openapi::{Merge, Shape};
 use lanai_types::SafePath;
 use lanai_yaml::{Document, Kind, NodeRef};
 
 const KUSTOMIZE: &str = "kustomize.config.k8s.io";
-
-const BUILT_IN: &str = include_str!("keys/builtin.txt");
 
 /// A key part that a resource may leave out, and what that means.
 struct Default {
@@ -105,31 +104,17 @@ impl Schemas {
     }
 
     fn read() -> Self {
-        let mut schemas = Self { types: Vec::new(), kinds: HashMap::new() };
-        for line in BUILT_IN.lines() {
-            let mut words = line.split(' ');
-            match words.next() {
-                Some("k") => schemas.read_kind(words),
-                Some("t") => {
-                    let fields = words.skip(1).filter_map(read_field).collect();
-                    schemas.types.push(Type { fields, rest: None });
-                }
-                Some(_) | None => {}
+        let table = lanai_openapi::built_in();
+        let types = table.types().iter().map(known_type).collect();
+        let mut schemas = Self { types, kinds: HashMap::new() };
+        for kind in table.kinds() {
+            for version in kind.versions {
+                schemas.add_kind(kind.group, version.name, kind.name, version.id.number());
             }
         }
         schemas.add_kptfile();
         schemas.add_kustomization();
         schemas
-    }
-
-    fn read_kind<'a>(&mut self, mut words: impl Iterator<Item = &'a str>) {
-        let (Some(api), Some(kind), Some(number)) = (words.next(), words.next(), words.next()) else {
-            return;
-        };
-        let (group, version) = api.split_once('/').unwrap_or(("", api));
-        if let Ok(number) = number.parse() {
-            self.add_kind(group, version, kind, number);
-        }
     }
 
     fn add_kind(&mut self, group: &str, version: &str, kind: &str, number: usize) {
@@ -232,22 +217,40 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Reads `name=key,key!:12`.
-fn read_field(word: &str) -> Option<(String, Field)> {
-    let (rest, holds) = match word.rsplit_once(':') {
-        Some((rest, number)) => (rest, Some(number.parse().ok()?)),
-        None => (word, None),
-    };
-    let (rest, keys) = match rest.strip_suffix('!') {
-        Some(rest) => (rest, Keys::OneVariant),
-        None => (rest, Keys::Any),
-    };
-    let (name, list) = match rest.split_once('=') {
-        Some((name, "*")) => (name, List::Set),
-        Some((name, keys)) => (name, List::Map(keys.split(',').map(Into::into).collect())),
-        None => (rest, List::Atomic),
-    };
-    Some((name.into(), Field { list, holds, keys }))
+/// What a merge has to know of a type.
+fn known_type(of: &lanai_openapi::Type) -> Type {
+    let fields = of.fields().filter_map(|(name, shape)| {
+        let (list, holds) = match shape {
+            Shape::Type(id) => (List::Atomic, Some(id.number())),
+            Shape::List(list) => {
+                let merge = match &list.merge {
+                    Merge::Whole => return None,
+                    Merge::Set => List::Set,
+                    Merge::Keys(keys) => List::Map(keys.iter().map(|key| (*key).to_owned()).collect()),
+                };
+                let holds = match &list.items {
+                    Shape::Type(id) => Some(id.number()),
+                    _ => None,
+                };
+                (merge, holds)
+            }
+            Shape::Text
+            | Shape::Bytes
+            | Shape::Time
+            | Shape::Quantity
+            | Shape::IntegerOrText
+            | Shape::Int32
+            | Shape::Int64
+            | Shape::Number
+            | Shape::Boolean
+            | Shape::Object
+            | Shape::Any
+            | Shape::Map(_) => return None,
+        };
+        let keys = if of.has_variants(name) { Keys::OneVariant } else { Keys::Any };
+        Some((name.to_owned(), Field { list, holds, keys }))
+    });
+    Type { fields: fields.collect(), rest: None }
 }
 
 /// A part of what identifies an item: a field and its value. Of a scalar, the field has no name.

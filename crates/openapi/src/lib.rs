@@ -19,4 +19,4 @@
 mod read;
 mod table;
 
-pub use table::{List, Merge, Shape, Table, Type, TypeId, Version, built_in};
+pub use table::{Kind, List, Merge, Shape, Table, Type, TypeId, Version, built_in};

@@ -62,6 +62,13 @@ pub enum Merge {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TypeId(pub(crate) usize);
 
+impl TypeId {
+    /// The place of the type among [`Table::types`].
+    pub fn number(self) -> usize {
+        self.0
+    }
+}
+
 /// The fields of an object.
 #[derive(Clone, Debug, Default)]
 pub struct Type {
@@ -104,6 +111,17 @@ pub struct Version {
     pub id: TypeId,
 }
 
+/// A kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind<'a> {
+    /// Its group; that of the core is empty.
+    pub group: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// Its versions, in the order of their names.
+    pub versions: &'a [Version],
+}
+
 /// The types that are known, and the kinds that have them.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
@@ -126,6 +144,18 @@ impl Table {
     /// A type.
     pub fn get(&self, id: TypeId) -> &Type {
         &self.types[id.0]
+    }
+
+    /// All types, in the order of [`TypeId::number`].
+    pub fn types(&self) -> &[Type] {
+        &self.types
+    }
+
+    /// All kinds, in no order.
+    pub fn kinds(&self) -> impl Iterator<Item = Kind<'_>> {
+        self.kinds
+            .iter()
+            .flat_map(|(group, kinds)| kinds.iter().map(|(name, versions)| Kind { group, name, versions }))
     }
 }
 

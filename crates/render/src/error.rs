@@ -3,6 +3,7 @@
 use std::fmt;
 
 use lanai_evaluate::FunctionRef;
+use lanai_krm::ResourceList;
 use lanai_krm::kptfile::{self, Invalid};
 use lanai_krm::package::{self, Folder};
 
@@ -85,6 +86,8 @@ pub struct FunctionFailure {
     pub field: String,
     /// What went wrong.
     pub why: Why,
+    /// What the function got, if it was called: whoever gives it the same again sees the same.
+    pub input: Option<Box<ResourceList>>,
 }
 
 /// What went wrong with a function.

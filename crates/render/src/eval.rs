@@ -151,6 +151,7 @@ async fn call(
         results: ResultList::default(),
         inputs: Inputs::default(),
         executed: 0,
+        given: None,
     };
     let call = Call {
         function: &step.function,
@@ -173,7 +174,8 @@ async fn call(
 }
 
 fn of_function(step: &Step, why: Why) -> Cause {
-    Box::new(FunctionFailure { function: step.function.clone(), field: String::new(), why }).into()
+    let (function, field) = (step.function.clone(), String::new());
+    Box::new(FunctionFailure { function, field, why, input: None }).into()
 }
 
 fn failure(cause: Cause) -> Failure {

@@ -28,6 +28,8 @@ pub(crate) struct Run<'a> {
     pub inputs: Inputs,
     /// How many functions ran and passed.
     pub executed: usize,
+    /// What the function got that failed last.
+    pub given: Option<Box<ResourceList>>,
 }
 
 /// What is left of the resources when a function fails.
@@ -131,7 +133,7 @@ impl Run<'_> {
                         failed.exit_code = 1;
                         self.steps_of(stage).push(failed);
                         let field = format!("pipeline.{}[{index}]", stage.as_str());
-                        first.get_or_insert(FunctionFailure { function: named, field, why });
+                        first.get_or_insert(FunctionFailure { function: named, field, why, input: None });
                     }
                 }
             }
@@ -211,7 +213,8 @@ impl Run<'_> {
                     why => record.execution_error = why.to_string(),
                 }
                 let field = format!("pipeline.{}[{}]", ready.stage.as_str(), ready.index);
-                Err(Box::new(FunctionFailure { function: ready.function.clone(), field, why }).into())
+                let (function, input) = (ready.function.clone(), self.given.take());
+                Err(Box::new(FunctionFailure { function, field, why, input }).into())
             }
         };
         self.steps_of(ready.stage).push(record);
@@ -286,7 +289,7 @@ impl Run<'_> {
     }
 
     async fn evaluate(
-        &self,
+        &mut self,
         call: &Call<'_>,
         items: &mut Vec<Resource>,
         chosen: Option<&[usize]>,
@@ -298,12 +301,20 @@ impl Run<'_> {
         check::krm(&input).map_err(Why::Input)?;
         let list =
             ResourceList { items: input, function_config: call.config.cloned(), ..ResourceList::default() };
+        // Cheap: what the function does not change is shared.
+        let given = list.clone();
         let request = Request { function: call.function.clone(), list, grants: self.options.grants.clone() };
         let deadline = Deadline {
             cancel: self.options.cancel.child_token(),
             ..Deadline::after(self.options.limits.max_function_time)
         };
-        let response = self.evaluator.evaluate(request, &deadline).await?;
+        let response = match self.evaluator.evaluate(request, &deadline).await {
+            Ok(response) => response,
+            Err(error) => {
+                self.given = Some(Box::new(given));
+                return Err(error.into());
+            }
+        };
         let mut output = response.list.items;
         let beside = config::beside(call.config);
         check::places(&mut output, call.running, beside.as_ref(), self.package)?;

@@ -111,6 +111,7 @@ pub async fn render(
         results: ResultList::default(),
         inputs: Inputs::of(package, options),
         executed: 0,
+        given: None,
     };
     let mut held = Held::new(tree::order(&root));
     let done = hydrate(&mut run, &root, &nodes, &mut held).await;

@@ -1,8 +1,10 @@
 //! `lanai fn render`: runs the pipelines of a package.
 
+use std::ffi::OsStr;
+
 use lanai_evaluate::Error as EvaluateError;
 use lanai_krm::kptfile::Stage;
-use lanai_krm::{Kptfile, Package, digest};
+use lanai_krm::{Kptfile, Package, Resource, digest};
 use lanai_render::{Cause, ExecPolicy, Failure as RenderFailure, Outcome, Rendered, StatusPolicy, Why};
 use lanai_types::quote::Quoted;
 
@@ -10,12 +12,20 @@ use super::args::Render;
 use super::output::{self, Output};
 use super::runtime::{self, Runtime};
 use super::watching::{self, Left};
-use super::work;
+use super::{replay, work};
 use crate::failure::Failure;
 use crate::io::{Exit, Io};
 use crate::persona::Persona;
 use crate::pkg::local::{Local, Purpose};
 use crate::pkg::patch;
+
+/// The variable that keeps resources of Config Connector from telling which tools they went through.
+const NO_ATTRIBUTION: &str = "KRM_DISABLE_ATTRIBUTION";
+
+/// Whether a resource is one of Config Connector.
+fn is_cnrm(item: &Resource) -> bool {
+    item.api_version().is_some_and(|version| version.contains(".cnrm."))
+}
 
 pub(super) fn run(render: &Render, persona: Persona, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let output = Output::of(render.output.as_deref(), io)?;
@@ -40,7 +50,10 @@ fn once(render: &Render, output: &Output, persona: Persona, io: &mut Io<'_>) -> 
         async move { lanai_render::render(package, options, evaluator, &mut *watch).await }
     })?;
     runtime.tell_shortfalls(io);
-    let rendered = rendered.map_err(|error| unopened(&error, &local))?;
+    let mut rendered = rendered.map_err(|error| unopened(&error, &local))?;
+    if !io.environment.contains_key(OsStr::new(NO_ATTRIBUTION)) && rendered.items.iter().any(is_cnrm) {
+        rendered.attribute(&options).map_err(|error| Failure::new(error.to_string()))?;
+    }
     let files = digest::tree_id(&rendered.package).ok();
     let exit = match conclude(render, output, &local, &rendered, io) {
         Err(Failure::Told(message)) => {
@@ -94,7 +107,9 @@ fn conclude(
                 });
             }
             output::write_results(&rendered.results, results, io)?;
-            told(failure)
+            let told = told(failure);
+            replay::offer(failure, &local.root, io);
+            told
         }
     }
 }

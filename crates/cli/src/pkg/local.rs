@@ -115,7 +115,7 @@ fn lock(root: &Path, who: &str) -> Result<Lock, Failure> {
 }
 
 /// What finishes a change that was interrupted.
-const FINISHER: &str = "the next \"lanai pkg update\" of the package";
+const FINISHER: &str = "the next command that changes the package";
 
 /// Finishes what a killed command left behind, and says so.
 fn recover(root: &Path, io: &mut Io<'_>) -> Result<(), Failure> {
@@ -212,13 +212,19 @@ pub(crate) fn base(path: &Path) -> String {
 
 /// Where copies of the files of a package go: never into the package.
 pub(crate) fn copies(root: &Path, io: &Io<'_>) -> Copies {
+    let place = state(root, io).map(|state| state.join("saved"));
+    let place = place.unwrap_or_else(|| root.parent().unwrap_or(root).join(".lanai-saved"));
+    Copies::new(place, base(root))
+}
+
+/// The folder for what outlives a command and is no part of a package; none where the user has no such folder outside of the
+/// package.
+pub(crate) fn state(root: &Path, io: &Io<'_>) -> Option<PathBuf> {
     let variable = |name: &str| io.environment.get(OsStr::new(name)).filter(|value| !value.is_empty());
     let state = variable("XDG_STATE_HOME").map(PathBuf::from);
     let state = state.or_else(|| variable("HOME").map(|home| Path::new(home).join(".local/state")));
-    let state = state.filter(|state| state.is_absolute()).map(|state| state.join("lanai/saved"));
-    let place = state.filter(|state| !state.starts_with(root));
-    let place = place.unwrap_or_else(|| root.parent().unwrap_or(root).join(".lanai-saved"));
-    Copies::new(place, base(root))
+    let state = state.filter(|state| state.is_absolute()).map(|state| state.join("lanai"));
+    state.filter(|state| !state.starts_with(root))
 }
 
 /// An error of a folder, with what helps.

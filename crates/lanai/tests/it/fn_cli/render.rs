@@ -1,5 +1,7 @@
 //! `lanai fn render`.
 
+use std::path::Path;
+
 use super::{CONFIG, Desk, KPTFILE};
 
 const IMAGE: &str = "ghcr.io/kptdev/krm-functions-catalog/set-labels:v0.2";
@@ -129,4 +131,40 @@ fn what_cannot_be_opened_says_why() {
     let seen = desk.lanai(&["fn", "render", "web"]);
     assert_eq!(seen.code, Some(1));
     assert!(seen.stderr.contains("\"nowhere/else:v9\" is not one that comes with lanai"), "{}", seen.stderr);
+}
+
+#[test]
+fn a_function_that_failed_can_be_run_again_alone() {
+    let desk = Desk::new();
+    desk.write("web/Kptfile", &KPTFILE.replace("configMap: {tier: front}\n", "configMap: {tier: front}\n    - image: starlark\n      configMap: {source: 'fail(\"no \" + ctx.resource_list[\"items\"][1][\"metadata\"][\"labels\"][\"tier\"])'}\n"));
+    let seen = desk.lanai(&["fn", "render", "web"]);
+    assert_eq!(seen.code, Some(1), "{}", seen.stderr);
+    assert!(seen.stderr.contains("fail: no front"), "{}", seen.stderr);
+    let command = seen.stderr.lines().last().expect("it says something").trim();
+    assert!(
+        command.starts_with("lanai fn run ghcr.io/kptdev/krm-functions-catalog/starlark:latest < "),
+        "{command}"
+    );
+    let command = command.replacen("lanai", env!("CARGO_BIN_EXE_lanai"), 1);
+    let again = desk.run(Path::new("sh"), &["-c", &command], "");
+    assert_eq!(again.code, Some(1));
+    assert!(again.stderr.contains("fail: no front"), "{}", again.stderr);
+}
+
+#[test]
+fn under_the_name_kpt_programs_see_what_their_caller_sees() {
+    let desk = Desk::new();
+    desk.write(
+        "web/Kptfile",
+        &KPTFILE.replace("image: set-labels:v0.2\n      configMap: {tier: front}", "exec: ./function"),
+    );
+    desk.write("function", "#!/bin/sh\ncat\ntest -f secret && echo seen >&2\n");
+    desk.write("secret", "");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(desk.path("function"), mode).expect("it is ours");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_lanai"), desk.path("kpt")).expect("links can be made");
+    let seen = desk.run(&desk.path("kpt"), &["fn", "render", "web", "--allow-exec"], "");
+    assert!(seen.stderr.contains("seen"), "{}", seen.stderr);
+    let seen = desk.lanai(&["fn", "render", "web", "--allow-exec"]);
+    assert!(!seen.stderr.contains("seen"), "{}", seen.stderr);
 }

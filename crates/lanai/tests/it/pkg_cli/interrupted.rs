@@ -63,7 +63,7 @@ fn whoever_only_looks_sees_it_finished_and_writes_nothing() {
         assert_eq!(snapshot(&world), left, "{at:?}");
         let root = world.path("desk/web").display().to_string();
         let note = format!(
-            "note: a command was interrupted in \"{root}\"; shown is what comes out when the next \"lanai pkg update\" of the package finishes it\n"
+            "note: a command was interrupted in \"{root}\"; shown is what comes out when the next command that changes the package finishes it\n"
         );
         assert!(world.lanai(&["update", "web"]).stderr.contains("have been finished"), "{at:?}");
         for (look, shown) in looks.iter().zip(shown) {

@@ -1,3 +1,0 @@
-module lanai.dev/list-keys
-
-go 1.24.0
