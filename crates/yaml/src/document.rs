@@ -10,7 +10,7 @@ use crate::emit;
 use crate::error::{Cause, Error, Position};
 use crate::node::NodeRef;
 use crate::syntax::{self, token::Span};
-use crate::tree::{Kind, NOWHERE, NodeId, Tree};
+use crate::tree::{Kind, NOWHERE, Tree};
 
 /// A YAML stream: documents one after another, as in a file.
 ///
@@ -22,6 +22,14 @@ pub struct Stream {
     documents: Vec<Document>,
     /// What stands behind the last document: comments only, or nothing.
     tail: Span,
+    given: Given,
+}
+
+/// Whether somebody could edit the documents of a stream. Where nobody could, no document has to be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Given {
+    ToRead,
+    ToEdit,
 }
 
 impl Stream {
@@ -45,7 +53,7 @@ impl Stream {
             .into_iter()
             .map(|tree| Document { source: Arc::clone(&source), tree: Arc::new(tree), proofs: Proofs::Each })
             .collect();
-        Ok(Self { source, documents, tail: parsed.tail })
+        Ok(Self { source, documents, tail: parsed.tail, given: Given::ToRead })
     }
 
     /// Reads a stream from bytes, which must be UTF-8.
@@ -72,6 +80,7 @@ impl Stream {
 
     /// The documents, to edit them.
     pub fn documents_mut(&mut self) -> &mut [Document] {
+        self.given = Given::ToEdit;
         &mut self.documents
     }
 
@@ -91,7 +100,7 @@ impl Stream {
 
     /// Whether any document was edited.
     pub fn is_edited(&self) -> bool {
-        self.documents.iter().any(Document::is_edited)
+        self.given == Given::ToEdit && self.documents.iter().any(Document::is_edited)
     }
 }
 
@@ -234,11 +243,11 @@ impl Document {
     /// The keys that occur more than once in their mapping, in order. They are kept as they are.
     pub fn duplicate_keys(&self) -> Vec<DuplicateKey> {
         let mut found: Vec<(String, NodeRef<'_>, NodeRef<'_>)> = Vec::new();
-        for at in 0..self.tree.nodes.len() {
-            if self.tree.nodes[at].kind != Kind::Mapping {
+        for id in self.tree.subtree(self.tree.root) {
+            if self.tree.node(id).kind != Kind::Mapping {
                 continue;
             }
-            let mapping = NodeRef::new(self, NodeId::new(at));
+            let mapping = NodeRef::new(self, id);
             let mut seen = HashMap::new();
             for (key, _) in mapping.entries().filter(|(key, _)| key.kind() == Kind::Scalar) {
                 let name = key.value();

@@ -1,6 +1,6 @@
 //! Finding entries of wide collections without walking to them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{PoisonError, RwLock};
 
 use crate::node::NodeRef;
@@ -32,14 +32,14 @@ pub(crate) enum Table {
 pub(crate) struct Keys {
     /// The first node with that text.
     first: HashMap<Box<str>, NodeId>,
-    /// Some text stands twice.
-    doubled: bool,
+    /// The texts that stand twice.
+    doubled: HashSet<Box<str>>,
 }
 
 impl Keys {
     fn add(&mut self, text: &str, key: NodeId) {
         if self.first.contains_key(text) {
-            self.doubled = true;
+            self.doubled.insert(text.into());
         } else {
             self.first.insert(text.into(), key);
         }
@@ -56,8 +56,10 @@ impl Table {
     pub fn without_key(self, text: &str) -> Self {
         match self {
             // The next one of that text would have to be looked for.
-            Self::Keys(Keys { doubled: true, .. }) => Self::Asked,
-            table => table.with_keys(|keys| _ = keys.first.remove(text)),
+            Self::Keys(keys) if keys.doubled.contains(text) => Self::Asked,
+            Self::Keys(_) | Self::Items(_) | Self::Asked => {
+                self.with_keys(|keys| _ = keys.first.remove(text))
+            }
         }
     }
 

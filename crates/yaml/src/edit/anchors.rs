@@ -93,7 +93,7 @@ impl Tree {
     }
 
     /// A node and all below it, in the order of the document.
-    pub(super) fn subtree(&self, id: NodeId) -> Vec<NodeId> {
+    pub(crate) fn subtree(&self, id: NodeId) -> Vec<NodeId> {
         let mut found = Vec::new();
         let mut work = vec![id];
         while let Some(id) = work.pop() {

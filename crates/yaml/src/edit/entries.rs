@@ -145,6 +145,9 @@ impl NodeMut<'_> {
     pub fn insert_item(&mut self, index: usize, content: impl Into<Content>) -> Result<(), Error> {
         let content = content.into();
         self.proved(KeptComments::Stay, |list| {
+            if !list.read().is_null() {
+                list.need(Kind::Sequence)?;
+            }
             if index.checked_sub(1).is_some_and(|before| list.read().at(before).is_none()) {
                 return Err(Error::OutOfRange { index, len: list.read().len() });
             }
@@ -278,9 +281,11 @@ impl NodeMut<'_> {
         let tree = self.tree();
         let whole = tree.node(id).state < State::Edited;
         let in_source = tree.node(first).state != State::New;
-        let left = tree
-            .children(id)
-            .any(|child| child != first && child != last && tree.node(child).state != State::New);
+        // Asked only where it matters: what is written anew as a whole may have many children that are all new.
+        let left = whole
+            && tree
+                .children(id)
+                .any(|child| child != first && child != last && tree.node(child).state != State::New);
         tree.unlink(id, first);
         if last != first {
             tree.unlink(id, last);

@@ -272,6 +272,30 @@ fn what_cannot_be_is_refused() {
         &|root| root.reorder(&[0, 2, 1, 3]),
         "no longer stand behind its anchor",
     );
+    let kind = |document: &str| Document::parse(document).unwrap().root_mut().insert_item(1, 2).unwrap_err();
+    assert!(matches!(kind("a: 1\n"), lanai_yaml::edit::Error::WrongKind { .. }));
+    assert!(matches!(kind("[]\n"), lanai_yaml::edit::Error::OutOfRange { .. }));
+}
+
+#[test]
+fn keys_that_are_gone_are_not_twice() {
+    let mut document = Document::parse("a: {x: 1, x: 2}\nb: 1\nb: 2\n").unwrap();
+    let keys = |document: &Document| {
+        document.duplicate_keys().into_iter().map(|twice| twice.key).collect::<Vec<_>>()
+    };
+    assert_eq!(keys(&document), ["b", "x"]);
+    document.root_mut().remove("a").unwrap();
+    assert_eq!(keys(&document), ["b"]);
+}
+
+#[test]
+fn a_stream_that_nobody_could_edit_is_what_was_read() {
+    let text = "a: 1\n---\nb: 2 # two\n";
+    let mut stream = lanai_yaml::Stream::parse(text).unwrap();
+    assert_eq!(stream.to_string(), text);
+    stream.documents_mut()[1].root_mut().insert("b", 3).unwrap();
+    assert!(stream.is_edited());
+    assert_eq!(stream.to_string(), text.replace('2', "3"));
 }
 
 #[test]
