@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use lanai_krm::resource::annotation;
-use lanai_krm::{Resource, ResourceList, adopt, resource_list};
+use lanai_krm::{Resource, ResourceId, ResourceList, adopt, resource_list};
 use lanai_yaml::{Content, Document, NodeMut, NodeRef, SequenceIndent, detect_sequence_indent, edit};
 
 /// A list that is on its way to a function.
@@ -104,8 +104,30 @@ impl Sent {
                 None => remove(resource, &IDS)?,
             }
         }
+        known_by_name(&mut list.items, left)?;
         Ok(list)
     }
+}
+
+/// Takes resources that say nothing about where they stand for those that were sent and did not come back, where type and name
+/// leave no doubt: the function has forgotten all annotations between tools, not the resource.
+fn known_by_name(items: &mut [Resource], left: HashMap<usize, &Item>) -> Result<(), Error> {
+    let mut sent: HashMap<ResourceId, Option<&Item>> = HashMap::new();
+    for item in left.into_values() {
+        sent.entry(item.resource.id()).and_modify(|only| *only = None).or_insert(Some(item));
+    }
+    let is_lost = |resource: &Resource| resource.origin().is_none() && resource.path().is_none();
+    let mut counts: HashMap<ResourceId, usize> = HashMap::new();
+    for resource in items.iter().filter(|resource| is_lost(resource)) {
+        *counts.entry(resource.id()).or_default() += 1;
+    }
+    for resource in items.iter_mut().filter(|resource| is_lost(resource)) {
+        let id = resource.id();
+        if let (Some(1), Some(Some(item))) = (counts.get(&id), sent.get(&id)) {
+            *resource = item.answered(resource.clone())?;
+        }
+    }
+    Ok(())
 }
 
 /// The annotations that number resources.

@@ -28,3 +28,4 @@ pub use helm::{Helm, about_helm};
 pub use lanai_process::{Policy, Shortfall};
 pub use limits::ExecLimits;
 pub use native::{Native, NativeScope};
+pub use words::split as split_words;

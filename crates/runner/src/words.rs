@@ -2,7 +2,8 @@
 
 /// Why a command line has no words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Error {
+#[allow(missing_docs, reason = "the texts say it")]
+pub enum Error {
     #[error("a quote in it is not closed")]
     OpenQuote,
     #[error("it ends with a backslash that escapes nothing")]
@@ -26,7 +27,7 @@ enum Place {
 /// The rules are those that kpt has for `exec`: words stand between spaces, tabs and line ends; quotes of both kinds keep them
 /// together; a backslash takes any next letter as it is, between double quotes as well, but not between single ones; a `#`
 /// where a word could begin starts a comment up to the end of the line. Nothing is expanded, and no shell reads the line.
-pub(crate) fn split(line: &str) -> Result<Vec<String>, Error> {
+pub fn split(line: &str) -> Result<Vec<String>, Error> {
     let mut words = Vec::new();
     let mut word = String::new();
     let mut place = Place::Between;

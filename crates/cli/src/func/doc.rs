@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use lanai_functions::catalog::find_in;
-use lanai_functions::document;
+use lanai_functions::{Function, document};
 use lanai_types::quote::Quoted;
 
 use super::args::Doc;
@@ -18,16 +18,24 @@ pub(super) fn run(doc: &Doc, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let Some(name) = doc.name.as_ref().or(doc.image.as_ref()) else {
         return Err(Failure::new("image must be specified").hint("\"lanai fn list\" names the functions"));
     };
-    let function = find_in(&runtime::functions(), name).ok_or_else(|| unknown(name))?;
+    let function = find_in(&all(), name).ok_or_else(|| unknown(name))?;
     let mut page = String::new();
     document::section(&mut page, function);
     io.print(page.trim_start())?;
     Ok(Exit::Success)
 }
 
+/// The functions that come with the program, and the one that it runs by another program.
+fn all() -> Vec<&'static dyn Function> {
+    let mut all = runtime::functions();
+    all.push(lanai_runner::about_helm());
+    all.sort_by_key(|function| function.name());
+    all
+}
+
 /// Lists the functions, a line each.
 pub(super) fn list(io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let functions = runtime::functions();
+    let functions = all();
     let width = functions.iter().map(|function| function.name().len()).max().unwrap_or(0);
     let mut out = String::new();
     for function in functions {

@@ -23,6 +23,7 @@ use crate::pkg::patch;
 
 pub(super) fn run(eval: &Eval, persona: Persona, io: &mut Io<'_>) -> Result<Exit, Failure> {
     check(eval)?;
+    output::prepare_results(eval.common.results_dir.as_deref(), io)?;
     let function = function(eval, io)?;
     let target = eval.target.first().map_or(Path::new("."), std::path::PathBuf::as_path);
     let mut options =
@@ -60,7 +61,7 @@ fn check(eval: &Eval) -> Result<(), Failure> {
     let for_containers = eval.network || !eval.mount.is_empty() || eval.as_current_user;
     if for_containers {
         return Err(Failure::new(
-            "--mount, --as-current-user, --network and --env can only be used with container functions",
+            "--mount, --as-current-user and --network can only be used with container functions",
         )
         .hint("containers are not run yet"));
     }
@@ -140,7 +141,11 @@ fn package(
 }
 
 /// Opens a folder, or the folder that a file is in.
-fn open(target: &Path, purpose: Purpose, io: &mut Io<'_>) -> Result<(Local, Option<SafePath>), Failure> {
+pub(super) fn open(
+    target: &Path,
+    purpose: Purpose,
+    io: &mut Io<'_>,
+) -> Result<(Local, Option<SafePath>), Failure> {
     let path = local::absolute(target, io)?;
     if !path.is_file() {
         return Ok((Local::open(target, purpose, io)?, None));
@@ -152,7 +157,8 @@ fn open(target: &Path, purpose: Purpose, io: &mut Io<'_>) -> Result<(Local, Opti
     Ok((Local::open(&folder, purpose, io)?, Some(file)))
 }
 
-fn only_file(local: &Local, file: &SafePath) -> Result<lanai_krm::Package, Failure> {
+/// The package that is one file of another.
+pub(super) fn only_file(local: &Local, file: &SafePath) -> Result<lanai_krm::Package, Failure> {
     let mut package = lanai_krm::Package::new(local::LIMITS);
     if let Some(content) = local.package.get(file) {
         package.insert(file.clone(), content.clone()).map_err(|error| Failure::new(error.to_string()))?;

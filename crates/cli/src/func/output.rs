@@ -129,6 +129,15 @@ fn plain(item: &Resource) -> Result<String, Failure> {
     Ok(if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") })
 }
 
+/// Makes the folder for what functions report, before anything runs.
+pub(super) fn prepare_results(folder: Option<&Path>, io: &Io<'_>) -> Result<(), Failure> {
+    let Some(folder) = folder else { return Ok(()) };
+    fs::create_dir_all(local::absolute(folder, io)?).map_err(|error| {
+        let shown = folder.display().to_string();
+        Failure::new(format!("cannot make the folder {} for results: {error}", Quoted(&shown)))
+    })
+}
+
 /// Writes what functions reported, and says where.
 pub(super) fn write_results(
     results: &ResultList,

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 
 use lanai_evaluate::Error as EvaluateError;
 use lanai_krm::kptfile::Stage;
+use lanai_krm::package::Folder;
 use lanai_krm::{Kptfile, Package, Resource, digest};
 use lanai_render::{Cause, ExecPolicy, Failure as RenderFailure, Outcome, Rendered, StatusPolicy, Why};
 use lanai_types::quote::Quoted;
@@ -37,6 +38,7 @@ pub(super) fn run(render: &Render, persona: Persona, io: &mut Io<'_>) -> Result<
 
 /// Renders once.
 fn once(render: &Render, output: &Output, persona: Persona, io: &mut Io<'_>) -> Result<Left, Failure> {
+    output::prepare_results(render.common.results_dir.as_deref(), io)?;
     let changes = *output == Output::InPlace && !render.diff;
     let purpose = if changes { Purpose::Change("lanai fn render") } else { Purpose::Look };
     let local = Local::open(&render.folder, purpose, io)?;
@@ -117,7 +119,11 @@ fn conclude(
 /// What is said about a failure behind the lines about the function. A function that said it itself needs no more words.
 pub(super) fn told(failure: &RenderFailure) -> Result<Exit, Failure> {
     let Cause::Function(function) = &failure.cause else {
-        return Err(Failure::new(failure.to_string()));
+        let failed = Failure::new(failure.to_string());
+        return Err(match &failure.package {
+            Folder::Root => failed,
+            Folder::At(path) => failed.context(&format!("package {}", Quoted(path.as_str()))),
+        });
     };
     let spoke = |stderr: &str, results: usize| !stderr.trim().is_empty() || results > 0;
     if let Why::Evaluation(EvaluateError::Failed(failed)) = &function.why

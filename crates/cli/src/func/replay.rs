@@ -4,7 +4,8 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use lanai_evaluate::{FunctionRef, wire};
+use lanai_evaluate::{Error, FunctionRef, wire};
+use lanai_krm::digest;
 use lanai_render::{Cause, Failure as RenderFailure, FunctionFailure, Why};
 
 use crate::io::Io;
@@ -20,23 +21,30 @@ pub(super) fn offer(failure: &RenderFailure, root: &Path, io: &mut Io<'_>) {
     let shown = quoted(&path.display().to_string());
     let command = match &function.function {
         FunctionRef::Image(image) => format!("lanai fn run {} < {shown}", quoted(image)),
-        FunctionRef::Exec(line) => format!("{line} < {shown}"),
+        FunctionRef::Exec(line) => {
+            // The line is no shell's: a shell must not read more into it.
+            let words = lanai_runner::split_words(line).unwrap_or_default();
+            let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+            format!("{} < {shown}", words.join(" "))
+        }
     };
     io.tell(&format!("To run this function again on what it got, alone:\n  {command}"));
 }
 
 /// Writes the input of a function to a file, and tells which.
 fn keep(function: &FunctionFailure, root: &Path, io: &Io<'_>) -> Option<PathBuf> {
-    let is_known = !matches!(function.why, Why::Evaluation(lanai_evaluate::Error::NotFound(_)));
-    let input = function.input.as_ref().filter(|_| is_known)?;
+    let ran = matches!(function.why, Why::Evaluation(Error::Failed(_) | Error::Timeout { .. }));
+    let input = function.input.as_ref().filter(|_| ran)?;
     let sent = wire::send(input).ok()?;
     let folder = local::state(root, io)?.join("replay");
     fs::create_dir_all(&folder).ok()?;
     let letters = |text: &str| -> String {
         text.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect()
     };
-    let name =
-        format!("{}-{}.yaml", letters(&local::base(root)), letters(function.field.trim_end_matches(']')));
+    // Packages of the same name are in different places.
+    let place = digest::blob_id(root.as_os_str().as_encoded_bytes()).ok()?.to_string();
+    let step = letters(function.field.trim_end_matches(']'));
+    let name = format!("{}-{}-{step}.yaml", letters(&local::base(root)), &place[..8]);
     let mut file = tempfile::NamedTempFile::new_in(&folder).ok()?;
     file.write_all(sent.text().as_bytes()).ok()?;
     let path = folder.join(name);

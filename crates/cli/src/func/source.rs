@@ -11,7 +11,7 @@ use super::output::{self, Output};
 use crate::failure::Failure;
 use crate::io::{Exit, Io};
 use crate::persona::Persona;
-use crate::pkg::local::{Local, Purpose};
+use crate::pkg::local::Purpose;
 
 pub(super) fn run(source: &Source, persona: Persona, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let output = match source.output.as_str() {
@@ -24,9 +24,13 @@ pub(super) fn run(source: &Source, persona: Persona, io: &mut Io<'_>) -> Result<
             )));
         }
     };
-    let local = Local::open(&source.folder, Purpose::Look, io)?;
+    let (local, only) = eval::open(&source.folder, Purpose::Look, io)?;
+    let package = match &only {
+        Some(file) => eval::only_file(&local, file)?,
+        None => local.package,
+    };
     let options = ReadOptions { other_yaml: OtherYaml::Included, ignore: persona.dialect() };
-    let located = local.package.resources(options).map_err(|error| Failure::new(error.to_string()))?;
+    let located = package.resources(options).map_err(|error| Failure::new(error.to_string()))?;
     let items: Vec<Resource> = located
         .into_iter()
         .map(|located| {

@@ -207,3 +207,30 @@ fn own_annotations_stay_and_annotations_that_are_none_are_refused() {
     let bare = ResourceList { items: vec![Resource::parse(text).unwrap()], ..ResourceList::default() };
     assert_eq!(received(&bare, |_| {}).unwrap().items[0].to_string(), text);
 }
+
+#[test]
+fn a_function_that_forgets_all_annotations_forgets_no_resource() {
+    let list = list(&["a", "b"]);
+    let forget = |answer: &mut ResourceList| {
+        answer.items.reverse();
+        for item in &mut answer.items {
+            *item = Resource::parse(&format!(
+                "{{apiVersion: v1, kind: A, metadata: {{name: {}}}, list: [1, 2]}}\n",
+                item.name().unwrap()
+            ))
+            .unwrap();
+        }
+        answer.items.push(Resource::parse("{apiVersion: v1, kind: A, metadata: {name: new}}\n").unwrap());
+    };
+    let back = received(&list, forget).unwrap();
+    assert_eq!(back.items[0].to_string(), list.items[1].to_string());
+    assert_eq!(back.items[1].origin(), list.items[0].origin());
+    assert!(back.items[2].origin().is_none(), "a new one is new");
+    // Where two have the same name, nobody can tell.
+    let twice = |answer: &mut ResourceList| {
+        forget(answer);
+        let copy = answer.items[0].clone();
+        answer.items.push(copy);
+    };
+    assert!(received(&list, twice).unwrap().items[0].origin().is_none());
+}
