@@ -33,14 +33,14 @@ impl Lines {
             Event::Passed { function, results, stderr } => {
                 let took = spelled(self.since.elapsed());
                 let mut lines = format!("[PASS] {} in {took}\n", Quoted(function.as_str()));
-                push_results(&mut lines, results);
+                push_results(&mut lines, results, Files::Left);
                 push_stderr(&mut lines, stderr);
                 lines
             }
             Event::Failed { function, results, stderr, exit_code, .. } => {
                 let took = spelled(self.since.elapsed());
                 let mut lines = format!("[FAIL] {} in {took}\n", Quoted(function.as_str()));
-                push_results(&mut lines, results);
+                push_results(&mut lines, results, Files::Named);
                 push_stderr(&mut lines, stderr);
                 if let Some(code) = exit_code {
                     let _ = writeln!(lines, "  Exit code: {code}");
@@ -63,13 +63,24 @@ fn begin(running: &Running<'_>) -> String {
     line + "\n"
 }
 
-fn push_results(lines: &mut String, results: &[ResultItem]) {
+/// Whether results name the files that they are about. kpt never does; somebody whose render failed wants to know.
+#[derive(Clone, Copy)]
+enum Files {
+    Left,
+    Named,
+}
+
+fn push_results(lines: &mut String, results: &[ResultItem], files: Files) {
     if results.is_empty() {
         return;
     }
     lines.push_str("  [Results]:\n");
     for result in results {
-        let _ = writeln!(lines, "    {}", shown(result));
+        let file = match (files, &result.file) {
+            (Files::Named, Some(file)) if !file.path.is_empty() => format!(" (in {})", file.path),
+            (Files::Named | Files::Left, _) => String::new(),
+        };
+        let _ = writeln!(lines, "    {}{file}", shown(result));
     }
 }
 

@@ -168,3 +168,24 @@ fn under_the_name_kpt_programs_see_what_their_caller_sees() {
     let seen = desk.lanai(&["fn", "render", "web", "--allow-exec"]);
     assert!(!seen.stderr.contains("seen"), "{}", seen.stderr);
 }
+
+#[test]
+fn a_failure_names_the_resource_and_its_file() {
+    let desk = Desk::new();
+    desk.write(
+        "web/Kptfile",
+        &KPTFILE
+            .replace("mutators:", "validators:")
+            .replace("set-labels:v0.2", "kubeconform")
+            .replace("{tier: front}", "{strict: 'true'}"),
+    );
+    desk.write("web/settings.yaml", &CONFIG.replace("\ndata:", "\ndat:"));
+    let seen = desk.lanai(&["fn", "render", "web"]);
+    assert_eq!(seen.code, Some(1), "{}", seen.stderr);
+    let line = seen.stderr.lines().find(|line| line.contains("[error]")).unwrap_or_default();
+    assert!(
+        line.contains("v1/ConfigMap/settings") && line.ends_with("(in settings.yaml)"),
+        "{}",
+        seen.stderr
+    );
+}
