@@ -92,8 +92,8 @@ impl Local {
     pub fn write(&self, after: &Package, io: &mut Io<'_>) -> Result<(), Failure> {
         let Some(lock) = &self.lock else { return Ok(()) };
         let mut copies = copies(&self.root, io);
-        let applied =
-            lanai_folder::apply(lock, &self.package, after, &mut copies, &mut ()).map_err(failure)?;
+        let applied = lanai_folder::apply(lock, &self.package, after, &mut copies, &mut ())
+            .map_err(|error| unfinished(&self.root, failure(error)))?;
         tell_kept(&self.root, &applied, io);
         Ok(())
     }
@@ -117,10 +117,24 @@ fn lock(root: &Path, who: &str) -> Result<Lock, Failure> {
 /// What finishes a change that was interrupted.
 const FINISHER: &str = "the next command that changes the package";
 
+/// Says what helps where a change was begun and cannot be finished.
+fn unfinished(root: &Path, failure: Failure) -> Failure {
+    let state = root.join(lanai_folder::STATE_FOLDER);
+    if !state.join("journal").exists() {
+        return failure;
+    }
+    let state = state.display().to_string();
+    failure.hint(format!(
+        "the change is begun: the next command finishes it when that is possible; to give it up, remove {}",
+        Quoted(&state)
+    ))
+}
+
 /// Finishes what a killed command left behind, and says so.
 fn recover(root: &Path, io: &mut Io<'_>) -> Result<(), Failure> {
     let mut copies = copies(root, io);
-    match lanai_folder::recover(root, &mut copies, &mut ()).map_err(failure)? {
+    let recovered = lanai_folder::recover(root, &mut copies, &mut ());
+    match recovered.map_err(|error| unfinished(root, failure(error)))? {
         Recovery::Nothing => {}
         Recovery::Foreign(journal) => {
             let hint = format!(
