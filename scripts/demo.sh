@@ -40,3 +40,6 @@ show yaml set deployment.yaml 'spec.template.spec.containers[name=app].env[]' '{
 
 printf '\n$ diff before.yaml deployment.yaml   # all three edits: nothing else has moved\n'
 if diff "$before" deployment.yaml; then fail "the edits changed nothing"; fi
+
+# A function of the public catalog, inside of the program: selectors and templates follow, comments and layout stay.
+show fn eval deployment.yaml --image set-labels --diff -- team=shop
