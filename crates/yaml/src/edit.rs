@@ -148,7 +148,8 @@ impl<'a> NodeMut<'a> {
         // Not its own: a merge key brings it in.
         let Some(merged) = self.read().get(key) else { return Err(Error::NoSuchKey(key.into())) };
         let content = Content::detached(merged, None)?;
-        let id = self.proved(KeptComments::Stay, |node| node.insert_entry(key, &content, usize::MAX))?;
+        let id =
+            self.proved(KeptComments::Stay, |node| node.insert_entry(key, &content, entries::Spot::Last))?;
         self.tree().notes.push(Note::MergedValueCopied { key: key.into() });
         Ok(NodeMut { document: self.document, id })
     }

@@ -15,6 +15,15 @@ enum Place {
     Before(usize),
 }
 
+/// Where a pair is added.
+#[derive(Clone, Copy)]
+pub(super) enum Spot<'a> {
+    Last,
+    Before(usize),
+    /// Behind the pair with that key, or behind all when there is none.
+    Behind(&'a str),
+}
+
 impl NodeMut<'_> {
     /// Sets the value of a key, which is added behind the last one when the mapping does not have it.
     ///
@@ -27,7 +36,7 @@ impl NodeMut<'_> {
             mapping.become_collection(Kind::Mapping)?;
             match mapping.read().own_entry(key).map(|(_, value)| value.id) {
                 Some(id) => NodeMut { document: mapping.document, id }.set_value(&content),
-                None => mapping.insert_entry(key, &content, usize::MAX).map(|_| ()),
+                None => mapping.insert_entry(key, &content, Spot::Last).map(|_| ()),
             }
         })
     }
@@ -37,14 +46,31 @@ impl NodeMut<'_> {
     /// # Errors
     /// [`Error::KeyExists`], [`Error::WrongKind`], [`Error::Copy`].
     pub fn insert_at(&mut self, index: usize, key: &str, content: impl Into<Content>) -> Result<(), Error> {
-        let content = content.into();
+        self.insert_new(Spot::Before(index), key, &content.into())
+    }
+
+    /// Adds a pair behind the one with the key `other`, or behind all when the mapping does not have it. Of a wide mapping
+    /// this walks over nothing, which [`Self::insert_at`] does.
+    ///
+    /// # Errors
+    /// [`Error::KeyExists`], [`Error::WrongKind`], [`Error::Copy`].
+    pub fn insert_behind(
+        &mut self,
+        other: &str,
+        key: &str,
+        content: impl Into<Content>,
+    ) -> Result<(), Error> {
+        self.insert_new(Spot::Behind(other), key, &content.into())
+    }
+
+    fn insert_new(&mut self, spot: Spot<'_>, key: &str, content: &Content) -> Result<(), Error> {
         self.proved(KeptComments::Stay, |mapping| {
-            mapping.check_fits(&content)?;
+            mapping.check_fits(content)?;
             mapping.become_collection(Kind::Mapping)?;
             if mapping.read().own_entry(key).is_some() {
                 return Err(Error::KeyExists(key.into()));
             }
-            mapping.insert_entry(key, &content, index).map(|_| ())
+            mapping.insert_entry(key, content, spot).map(|_| ())
         })
     }
 
@@ -52,9 +78,17 @@ impl NodeMut<'_> {
         &mut self,
         key: &str,
         content: &Content,
-        index: usize,
+        spot: Spot<'_>,
     ) -> Result<NodeId, Error> {
         let id = self.id;
+        let tree = &self.document.tree;
+        let last = tree.node(id).last.get();
+        let before = match spot {
+            Spot::Before(0) => None,
+            Spot::Before(index) => tree.children(id).nth(index.saturating_mul(2) - 1).or(last),
+            Spot::Behind(other) => self.read().own_entry(other).map(|(_, value)| value.id).or(last),
+            Spot::Last => last,
+        };
         let values = self.read().entries().map(|(_, value)| value);
         let style = content.style_beside(values);
         let name = Content::string(key);
@@ -64,11 +98,6 @@ impl NodeMut<'_> {
         tree.node_mut(value).style = style;
         let name = name.graft(tree)?;
         tree.node_mut(name).style = key_style;
-        let before = match index {
-            0 => None,
-            usize::MAX => tree.node(id).last.get(),
-            _ => tree.children(id).nth(index.saturating_mul(2) - 1).or(tree.node(id).last.get()),
-        };
         let table = tree.tables.take(id);
         tree.link(id, before, name);
         tree.link(id, Some(name), value);
@@ -282,10 +311,7 @@ impl NodeMut<'_> {
         let whole = tree.node(id).state < State::Edited;
         let in_source = tree.node(first).state != State::New;
         // Asked only where it matters: what is written anew as a whole may have many children that are all new.
-        let left = whole
-            && tree
-                .children(id)
-                .any(|child| child != first && child != last && tree.node(child).state != State::New);
+        let left = whole && tree.has_source_beside(first, last);
         tree.unlink(id, first);
         if last != first {
             tree.unlink(id, last);

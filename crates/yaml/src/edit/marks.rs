@@ -83,6 +83,23 @@ impl Tree {
         (node.parent, node.previous, node.next) = (Link::NONE, Link::NONE, Link::NONE);
     }
 
+    /// Whether a collection has children that stand in the source, but for those from `first` to `last`. Both ways are gone
+    /// in turn, so that to ask this of all children, one by one, costs little more than their number.
+    pub(super) fn has_source_beside(&self, first: NodeId, last: NodeId) -> bool {
+        let old = |link: Link| link.get().is_some_and(|id| self.node(id).state != State::New);
+        let (mut left, mut right) = (self.node(first).previous, self.node(last).next);
+        loop {
+            if old(left) || old(right) {
+                return true;
+            }
+            if left.get().is_none() && right.get().is_none() {
+                return false;
+            }
+            left = left.get().map_or(left, |id| self.node(id).previous);
+            right = right.get().map_or(right, |id| self.node(id).next);
+        }
+    }
+
     /// One comment of a node.
     pub(crate) fn comment(&self, id: NodeId, place: CommentPlace) -> Option<&Comment> {
         let comments = self.comments(id)?;

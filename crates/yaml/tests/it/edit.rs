@@ -129,6 +129,9 @@ fn entries_are_added_behind_their_neighbours() {
         "- b: 2\n  a: 1\n",
     );
     check("# head\na: 1\n", |root| root.insert_at(0, "b", 2).unwrap(), "b: 2\n# head\na: 1\n");
+    check("a: 1 # one\nb: 2\n", |root| root.insert_behind("a", "c", 3).unwrap(), "a: 1 # one\nc: 3\nb: 2\n");
+    check("{a: 1, b: 2}\n", |root| root.insert_behind("a", "c", 3).unwrap(), "{a: 1, c: 3, b: 2}\n");
+    check("a: 1\n", |root| root.insert_behind("gone", "c", 3).unwrap(), "a: 1\nc: 3\n");
     check(
         "l:\n  - 1 # one\n",
         |root| root.reborrow().get_mut("l").unwrap().push(2).unwrap(),

@@ -1,6 +1,6 @@
 //! Collections with many entries, in which look-ups do not walk: what they find is what a walk finds.
 
-use lanai_yaml::{Content, Document, NodeRef};
+use lanai_yaml::{Content, Document, NodeMut, NodeRef};
 use proptest::prelude::*;
 
 /// Lines, one for each number.
@@ -33,14 +33,23 @@ enum Edit {
     Set,
     Insert,
     InsertFirst,
+    InsertBehind,
     Remove,
     Rename,
     Replace,
     Reverse,
 }
 
-const EDITS: [Edit; 7] =
-    [Edit::Set, Edit::Insert, Edit::InsertFirst, Edit::Remove, Edit::Rename, Edit::Replace, Edit::Reverse];
+const EDITS: [Edit; 8] = [
+    Edit::Set,
+    Edit::Insert,
+    Edit::InsertFirst,
+    Edit::InsertBehind,
+    Edit::Remove,
+    Edit::Rename,
+    Edit::Replace,
+    Edit::Reverse,
+];
 
 fn edit_mapping(document: &mut Document, edit: Edit, number: usize, step: usize) {
     let key = format!("k{number}");
@@ -50,6 +59,7 @@ fn edit_mapping(document: &mut Document, edit: Edit, number: usize, step: usize)
         Edit::Set => _ = root.get_mut(&key).and_then(|mut value| value.set(format!("v{step}"))),
         Edit::Insert => root.insert(&key, format!("v{step}")).expect("it is a mapping"),
         Edit::InsertFirst => _ = root.insert_at(0, &key, format!("v{step}")),
+        Edit::InsertBehind => check_behind(&mut root, &format!("k{}", 2 * step), &key),
         Edit::Remove => _ = root.remove(&key).expect("it is a mapping"),
         Edit::Rename => _ = root.rename(&key, &format!("k{}", number + 1)),
         Edit::Replace => _ = root.get_mut(&key).and_then(|mut value| value.set(Content::mapping())),
@@ -60,12 +70,26 @@ fn edit_mapping(document: &mut Document, edit: Edit, number: usize, step: usize)
     }
 }
 
+/// Adds a key behind another, and looks where it came to stand.
+fn check_behind(root: &mut NodeMut<'_>, other: &str, key: &str) {
+    let keys =
+        |node: NodeRef<'_>| node.entries().map(|(key, _)| key.value().into_owned()).collect::<Vec<_>>();
+    let mut expected = keys(root.read());
+    let is_there = expected.iter().any(|name| name == key);
+    let place = expected.iter().position(|name| name == other).map_or(expected.len(), |at| at + 1);
+    if !is_there {
+        expected.insert(place, key.into());
+    }
+    assert_eq!(root.insert_behind(other, key, "new").is_err(), is_there);
+    assert_eq!(keys(root.read()), expected);
+}
+
 fn edit_list(document: &mut Document, edit: Edit, number: usize, step: usize) {
     let mut root = document.root_mut();
     let text = format!("v{step}");
     match edit {
         Edit::Set | Edit::Rename => _ = root.at_mut(number).and_then(|mut item| item.set(text)),
-        Edit::Insert => _ = root.insert_item(number, text),
+        Edit::Insert | Edit::InsertBehind => _ = root.insert_item(number, text),
         Edit::InsertFirst => root.insert_item(0, text).expect("there is a front"),
         Edit::Remove => _ = root.remove_item(number).expect("it is a list"),
         Edit::Replace => root.push(text).expect("it is a list"),
@@ -80,7 +104,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn keys_are_found_after_edits(edits in prop::collection::vec((0..7_usize, 0..160_usize), 1..40), doubled: bool) {
+    fn keys_are_found_after_edits(edits in prop::collection::vec((0..8_usize, 0..160_usize), 1..40), doubled: bool) {
         let mut text = lines(0..140, |at| format!("k{at}: {at}\n"));
         if doubled {
             text.push_str(&lines(100..120, |at| format!("k{at}: again\n")));
@@ -97,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn items_are_found_after_edits(edits in prop::collection::vec((0..7_usize, 0..160_usize), 1..40)) {
+    fn items_are_found_after_edits(edits in prop::collection::vec((0..8_usize, 0..160_usize), 1..40)) {
         let text = lines(0..140, |at| format!("- {at}\n"));
         let mut document = Document::parse(text).expect("this is YAML");
         for (step, (edit, number)) in edits.into_iter().enumerate() {
