@@ -114,43 +114,19 @@ pub(crate) enum Outcome {
     List,
 }
 
-/// Where new keys come in a mapping: behind the key that is before them upstream; first where there is none, last where
-/// local does not have it. Nothing is searched for each of them, so that many cost no more than their number.
-#[derive(Default)]
-struct Places {
-    /// The key that is before the next one upstream.
-    before: Option<String>,
-    /// `None` until a key is new, and when one was removed.
-    gaps: Option<Gaps>,
+/// Where a new key comes in a mapping: behind the key that is before it upstream; first where there is none, last where
+/// local does not have it.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    before: Option<&'a str>,
 }
 
-/// The gaps between the keys that a mapping had, which new ones come into.
-struct Gaps {
-    count: usize,
-    /// The gap behind each key; that of a new one is the gap that it is in.
-    behind: HashMap<String, usize>,
-    /// The gaps of the new keys, in order.
-    taken: Vec<usize>,
-}
-
-impl Places {
-    /// The place for a new key, which is taken.
-    fn take(&mut self, mapping: NodeRef<'_>, key: &str) -> usize {
-        let gaps = self.gaps.get_or_insert_with(|| Gaps::of(mapping));
-        let last = gaps.count;
-        let gap = self.before.as_ref().map_or(0, |before| gaps.behind.get(before).copied().unwrap_or(last));
-        let earlier = gaps.taken.partition_point(|other| *other <= gap);
-        gaps.taken.insert(earlier, gap);
-        gaps.behind.insert(key.into(), gap);
-        if gap == last { usize::MAX } else { gap + earlier }
-    }
-}
-
-impl Gaps {
-    fn of(mapping: NodeRef<'_>) -> Self {
-        let keys = mapping.entries().map(|(key, _)| key.target().value().into_owned());
-        let behind: HashMap<String, usize> = keys.zip(1..).collect();
-        Self { count: behind.len(), behind, taken: Vec::new() }
+impl Place<'_> {
+    fn put(self, mapping: &mut NodeMut<'_>, key: &str, content: Content) -> Result<(), edit::Error> {
+        match self.before {
+            None => mapping.insert_at(0, key, content),
+            Some(before) => mapping.insert_behind(before, key, content),
+        }
     }
 }
 
@@ -216,13 +192,12 @@ impl<'a, 'o> Fields<'a, 'o> {
             upstream,
             local: locals.get(key).copied(),
         };
-        let mut before = None;
-        let mut places = Places::default();
+        let mut before: Option<String> = None;
         let mut seen = HashSet::new();
         for (name, value) in sides.upstream.into_iter().flat_map(NodeRef::entries) {
             let key = name.target().value().into_owned();
-            places.before.clone_from(&before);
-            self.entry(node, &key, entry(&key, Some((name, value))), &mut places, cursor)?;
+            let place = Place { before: before.as_deref() };
+            self.entry(node, &key, entry(&key, Some((name, value))), place, cursor)?;
             seen.insert(key.clone());
             before = Some(key);
         }
@@ -230,7 +205,8 @@ impl<'a, 'o> Fields<'a, 'o> {
         for (name, _) in known {
             let key = name.target().value().into_owned();
             if !seen.contains(&key) {
-                self.entry(node, &key, entry(&key, None), &mut places, cursor)?;
+                let place = Place { before: before.as_deref() };
+                self.entry(node, &key, entry(&key, None), place, cursor)?;
             }
         }
         Ok(())
@@ -241,7 +217,7 @@ impl<'a, 'o> Fields<'a, 'o> {
         parent: &mut NodeMut<'_>,
         key: &str,
         entry: Entry<'_>,
-        places: &mut Places,
+        place: Place<'_>,
         cursor: Cursor<'_>,
     ) -> Result<(), Error> {
         let Entry { original, upstream, local } = entry;
@@ -260,7 +236,7 @@ impl<'a, 'o> Fields<'a, 'o> {
             let done = is_alias && upstream.is_some() && same(sides.upstream, sides.local);
             let outcome = if done { Outcome::Keep } else { self.outcome(sides, Slot::Field(entry), known)? };
             let kept = matches!(outcome, Outcome::Keep);
-            let there = self.apply(parent, key, entry, outcome, places, known)?;
+            let there = self.apply(parent, key, entry, outcome, place, known)?;
             if there == There::Yes {
                 let (was, theirs) = (comments::of_entry(original), comments::of_entry(upstream));
                 let had = local.map(|pair| comments::of_entry(Some(pair)));
@@ -290,7 +266,7 @@ impl<'a, 'o> Fields<'a, 'o> {
         key: &str,
         entry: Entry<'_>,
         outcome: Outcome,
-        places: &mut Places,
+        place: Place<'_>,
         known: Known<'_>,
     ) -> Result<There, Error> {
         let recorded = self.judge.conflicts.len();
@@ -298,7 +274,6 @@ impl<'a, 'o> Fields<'a, 'o> {
         match outcome {
             Outcome::Keep => Ok(if entry.local.is_some() { There::Yes } else { There::No }),
             Outcome::Remove => {
-                places.gaps = None;
                 let removed = parent.remove(key);
                 self.did(removed)?;
                 Ok(There::No)
@@ -307,8 +282,7 @@ impl<'a, 'o> Fields<'a, 'o> {
                 let put = if entry.local.is_some() {
                     parent.reborrow().get_mut(key).and_then(|mut node| put(&mut node, content, style))
                 } else {
-                    let place = places.take(parent.read(), key);
-                    parent.insert_at(place, key, content)
+                    place.put(parent, key, content)
                 };
                 self.did(put)?;
                 Ok(There::Yes)
@@ -325,7 +299,6 @@ impl<'a, 'o> Fields<'a, 'o> {
                 if entry.upstream.is_some() || !node.read().is_empty() {
                     return Ok(There::Yes);
                 }
-                places.gaps = None;
                 let removed = parent.remove(key);
                 self.did(removed)?;
                 Ok(There::No)

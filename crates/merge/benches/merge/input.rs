@@ -31,7 +31,7 @@ pub const SHAPES: [Shape; 8] = [
     },
     Shape {
         name: "keys of one mapping, one of two removed, as many added",
-        sizes: [1_000, 10_000],
+        sizes: [10_000, 40_000],
         make: renewed_mapping,
     },
     Shape { name: "files, none changed", sizes: [1_000, 10_000], make: unchanged },
