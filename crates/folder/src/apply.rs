@@ -11,9 +11,9 @@ use lanai_types::SafePath;
 use crate::copies::Copies;
 use crate::lock::{Lock, holder, lock};
 use crate::plan::{Home, Plan, Read};
-use crate::run::{Run, check};
+use crate::run::{Run, check, remove_if_there};
 use crate::steps::{Step, Steps};
-use crate::sync::{sync, sync_one};
+use crate::sync::sync_one;
 use crate::{Error, STATE_FOLDER};
 
 /// The file of a journal in [`STATE_FOLDER`].
@@ -68,13 +68,15 @@ pub enum Recovery {
 /// Makes the files of a folder those of `after`, where they differ from `before`, which is what was read there.
 ///
 /// Nothing is written when a file that is to change is not as in `before`. Otherwise the whole change is written to a
-/// journal first, then each file gets its new content by a rename. Only names that the journal lists are touched. Killed before the journal is on the disk, nothing has
-/// changed; killed after that, [`recover`] makes the rest of the change. A file that somebody changes in between is not
-/// overwritten: it is in [`Applied::kept`]. Files keep their permissions, but for the right to run them.
+/// journal first, then all new contents are written beside their places, then each file gets its new content by a rename.
+/// Only names that the journal lists are touched. Killed before the journal is on the disk, nothing has changed; killed
+/// after that, [`recover`] makes the rest of the change. A file that somebody changes in between is not overwritten: it is
+/// in [`Applied::kept`]. Files keep their permissions, but for the right to run them.
 ///
 /// # Errors
 /// [`Error::Changed`] and [`Error::Reserved`], with nothing changed; what the system refuses. When that happens behind
-/// the journal, the change can be finished later.
+/// the journal, everything is put back ([`Error::Undone`]); where that is refused, too, the journal stays, and [`recover`]
+/// tries to finish the change or to take it back ([`Error::Half`]).
 pub fn apply(
     lock: &Lock,
     before: &Package,
@@ -99,15 +101,16 @@ pub fn apply(
         let _ = fs::remove_file(&journal);
         return Err(error);
     }
-    let applied = Run { root, plan: &plan, before: Some(before), copies, steps }.all()?;
-    finish(root, &plan, &journal, steps)?;
-    Ok(applied)
+    let mut run = Run { root, plan: &plan, before: Some(before), copies, steps };
+    let applied = run.all();
+    finish(root, &plan, &journal, applied, steps)
 }
 
 /// Finishes or drops what a killed process left behind, in the folder and in those around it.
 ///
 /// # Errors
-/// [`Error::Locked`] when somebody is at work there right now; what the system refuses.
+/// [`Error::Locked`] when somebody is at work there right now; what the system refuses. A change that cannot be finished is
+/// taken back where that is possible ([`Error::Undone`]), and is in nobody's way any more.
 pub fn recover(root: &Path, copies: &mut Copies, steps: &mut dyn Steps) -> Result<Recovery, Error> {
     let mut found = Recovery::Nothing;
     for folder in root.ancestors().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -150,9 +153,8 @@ fn recover_one(root: &Path, copies: &mut Copies, steps: &mut dyn Steps) -> Resul
             return Ok(Recovery::Undone);
         }
     };
-    let applied = Run { root, plan: &plan, before: None, copies, steps }.all()?;
-    finish(root, &plan, &journal, steps)?;
-    Ok(Recovery::Finished(applied))
+    let applied = Run { root, plan: &plan, before: None, copies, steps }.all();
+    finish(root, &plan, &journal, applied, steps).map(Recovery::Finished)
 }
 
 /// Whether a journal was written by us or by the owner of the folder. In a folder that many share, others can leave one.
@@ -181,12 +183,21 @@ fn write_journal(journal: &Path, plan: &Plan, steps: &mut dyn Steps) -> Result<(
     Ok(())
 }
 
-fn finish(root: &Path, plan: &Plan, journal: &Path, steps: &mut dyn Steps) -> Result<(), Error> {
-    let written = plan.written.iter().map(|entry| &entry.path);
-    let paths = written.chain(plan.removed.iter().map(|entry| &entry.path));
-    sync(root, &paths.map(|path| root.join(path.as_str())).collect::<Vec<_>>())?;
-    steps.reached(Step::Synced);
+/// Removes the journal of a change that was made or taken back, and what is kept beside it.
+fn finish(
+    root: &Path,
+    plan: &Plan,
+    journal: &Path,
+    applied: Result<Applied, Error>,
+    steps: &mut dyn Steps,
+) -> Result<Applied, Error> {
+    if matches!(applied, Err(Error::Half { .. })) {
+        return applied;
+    }
+    for path in plan.leftovers(root) {
+        remove_if_there(&path)?;
+    }
     fs::remove_file(journal).map_err(Error::io("remove", journal))?;
     steps.reached(Step::JournalRemoved);
-    Ok(())
+    applied
 }

@@ -56,6 +56,23 @@ pub enum Error {
     /// Content that was made to have the digest of other content.
     #[error(transparent)]
     Collision(#[from] lanai_krm::digest::Collision),
+    /// A change failed and was taken back.
+    #[error("{cause}; all files are as they were before")]
+    Undone {
+        /// Why it failed.
+        cause: Box<Error>,
+    },
+    /// A change failed and could not be taken back: some files are changed, the others are not. The journal stays.
+    #[error("{cause}; some files are changed already, and they could not be put back: {undo}")]
+    Half {
+        /// Why it failed.
+        cause: Box<Error>,
+        /// Why it could not be taken back.
+        undo: Box<Error>,
+    },
+    /// The old content of a file is nowhere any more.
+    #[error("the old content of {} is gone", Quoted(&.0.display().to_string()))]
+    Lost(PathBuf),
     /// There is something already where a new folder is to be.
     #[error("{} is there already", Quoted(&.0.display().to_string()))]
     Exists(PathBuf),

@@ -9,6 +9,7 @@
 //! | `plan` | the journal: what is to be done, as bytes |
 //! | `apply` | changing a folder, and finishing what a killed process began |
 //! | `run` | making the change of a journal, from wherever it was left |
+//! | `back` | taking back what was begun of a change that failed |
 //! | `create` | a folder that appears as a whole |
 //! | `copies` | copies of files, outside of the package |
 //! | `entry` | one file on disk, and whether it is what somebody expects |
@@ -18,6 +19,7 @@
 //! Nothing here reads the environment, a clock or the home folder.
 
 mod apply;
+mod back;
 mod copies;
 mod create;
 mod entry;

@@ -162,6 +162,35 @@ impl Plan {
         format!("{STATE_FOLDER}-{}-{number}.tmp", self.token)
     }
 
+    /// Where a new file is before it gets its name, when there is no folder yet for it to be beside its place.
+    pub fn aside(&self, root: &Path, number: usize) -> PathBuf {
+        root.join(STATE_FOLDER).join(format!("new-{number}"))
+    }
+
+    /// Where a file that is replaced has a second name until the change is done.
+    pub fn old_replaced(&self, root: &Path, number: usize) -> PathBuf {
+        root.join(STATE_FOLDER).join(format!("replaced-{number}"))
+    }
+
+    /// Where a file that is removed is until the change is done.
+    pub fn old_removed(&self, root: &Path, number: usize) -> PathBuf {
+        root.join(STATE_FOLDER).join(format!("removed-{number}"))
+    }
+
+    /// Where a file that is removed is written anew, to come back.
+    pub fn spare(&self, root: &Path, number: usize) -> PathBuf {
+        root.join(STATE_FOLDER).join(format!("back-{number}"))
+    }
+
+    /// Everything that a change may leave in the folder of the journal.
+    pub fn leftovers(&self, root: &Path) -> Vec<PathBuf> {
+        let written = (0..self.written.len())
+            .flat_map(|number| [self.aside(root, number), self.old_replaced(root, number)]);
+        let removed = (0..self.removed.len())
+            .flat_map(|number| [self.old_removed(root, number), self.spare(root, number)]);
+        written.chain(removed).collect()
+    }
+
     /// Reads a journal.
     pub fn decode(bytes: &[u8]) -> Read {
         if !FORMAT.as_bytes().starts_with(&bytes[..bytes.len().min(FORMAT.len())]) {

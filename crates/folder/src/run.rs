@@ -15,6 +15,7 @@ use crate::copies::Copies;
 use crate::entry::{self, Found, Stamp, look};
 use crate::plan::{Plan, Writing};
 use crate::steps::{Step, Steps};
+use crate::sync::sync;
 
 /// Whether every file that is to change is as it was read.
 pub(crate) fn check(root: &Path, plan: &Plan, before: &Package) -> Result<(), Error> {
@@ -38,7 +39,7 @@ pub(crate) fn check(root: &Path, plan: &Plan, before: &Package) -> Result<(), Er
 }
 
 /// What an entry of the plan finds on the disk.
-enum State {
+pub(crate) enum State {
     /// What was there before.
     Old,
     /// What is to be there.
@@ -59,25 +60,46 @@ pub(crate) struct Run<'a> {
     pub steps: &'a mut dyn Steps,
 }
 
+/// Where the new content of an entry is before it gets its name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Staged {
+    /// Beside its place.
+    Beside,
+    /// In the folder of the journal, since its place is inside of what is a file still.
+    Aside,
+    /// Nowhere: it is there already, or somebody else is in its place.
+    Not,
+}
+
 impl Run<'_> {
-    /// Removes what is to go, writes all new files beside their places, then gives them their names.
+    /// Makes the whole change, and makes it last. What fails is taken back, see [`crate::back`].
     pub fn all(&mut self) -> Result<Applied, Error> {
+        self.forward().map_err(|cause| match self.back() {
+            Ok(()) => Error::Undone { cause: Box::new(cause) },
+            Err(undo) => Error::Half { cause: Box::new(cause), undo: Box::new(undo) },
+        })
+    }
+
+    /// Writes all new files beside their places, removes what is to go, then gives the new files their names. Most of what
+    /// can fail does before anything of the package has changed.
+    fn forward(&mut self) -> Result<Applied, Error> {
         let mut applied = Applied::default();
+        let staged = self.stage()?;
         self.remove(&mut applied)?;
         self.remove_empty_folders();
-        self.write_temporaries()?;
-        self.rename(&mut applied)?;
+        self.rename(&staged, &mut applied)?;
+        self.sync()?;
         Ok(applied)
     }
 
     fn remove(&mut self, applied: &mut Applied) -> Result<(), Error> {
         let plan = self.plan;
-        for entry in &plan.removed {
+        for (number, entry) in plan.removed.iter().enumerate() {
             match self.state(&entry.path, Some(entry.before), None)? {
                 State::New => {}
                 State::Old => {
                     let path = self.root.join(entry.path.as_str());
-                    fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+                    remove_to(&path, &plan.old_removed(self.root, number))?;
                     self.steps.reached(Step::FileRemoved);
                     applied.removed += 1;
                 }
@@ -89,26 +111,42 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Writes all new files beside their places. Until they have their names, nothing of the package has changed.
-    fn write_temporaries(&mut self) -> Result<(), Error> {
+    /// Writes all new files. Until they have their names, nothing of the package has changed.
+    fn stage(&mut self) -> Result<Vec<Staged>, Error> {
         let plan = self.plan;
+        let mut all = Vec::with_capacity(plan.written.len());
         for (number, entry) in plan.written.iter().enumerate() {
-            if !is_below_link(self.root, &entry.path) {
-                self.write(entry, &plan.temporary(self.root, number))?;
+            let staged = self.place_of(entry)?;
+            match staged {
+                Staged::Beside => self.write(entry, &plan.temporary(self.root, number))?,
+                Staged::Aside => self.write(entry, &plan.aside(self.root, number))?,
+                Staged::Not => {}
             }
+            all.push(staged);
         }
-        Ok(())
+        Ok(all)
+    }
+
+    fn place_of(&self, entry: &Writing) -> Result<Staged, Error> {
+        if is_below_link(self.root, &entry.path) {
+            // A file that goes may leave its place to a folder; what somebody else put there stays.
+            let makes_room = self.plan.removed.iter().any(|gone| entry.path.starts_with(&gone.path));
+            return Ok(if makes_room { Staged::Aside } else { Staged::Not });
+        }
+        // Only whoever was killed may have come this far before.
+        if self.before.is_none() {
+            let state = self.state(&entry.path, entry.before, Some(&entry.file))?;
+            return Ok(if matches!(state, State::New) { Staged::Not } else { Staged::Beside });
+        }
+        Ok(Staged::Beside)
     }
 
     fn write(&mut self, entry: &Writing, temporary: &Path) -> Result<(), Error> {
         let place = self.root.join(entry.path.as_str());
-        let old = fs::symlink_metadata(&place).ok();
-        if old.is_none()
-            && let Some(folder) = place.parent().filter(|folder| !folder.is_dir())
-        {
-            fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-            self.steps.reached(Step::FolderCreated);
+        if let Some(folder) = temporary.parent() {
+            self.make(folder)?;
         }
+        let old = fs::symlink_metadata(&place).ok();
         let written = match entry::write_new(temporary, &entry.file, old.as_ref()) {
             // What a killed process left under a name of ours.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -122,18 +160,30 @@ impl Run<'_> {
         Ok(())
     }
 
+    fn make(&mut self, folder: &Path) -> Result<(), Error> {
+        if folder.is_dir() {
+            return Ok(());
+        }
+        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        self.steps.reached(Step::FolderCreated);
+        Ok(())
+    }
+
     /// Gives the new files their names, each where the old one still is what it was.
-    fn rename(&mut self, applied: &mut Applied) -> Result<(), Error> {
+    fn rename(&mut self, staged: &[Staged], applied: &mut Applied) -> Result<(), Error> {
         let plan = self.plan;
-        for (number, entry) in plan.written.iter().enumerate() {
+        for ((number, entry), staged) in plan.written.iter().enumerate().zip(staged) {
             let place = self.root.join(entry.path.as_str());
-            let temporary = plan.temporary(self.root, number);
+            let temporary = match staged {
+                Staged::Beside | Staged::Not => plan.temporary(self.root, number),
+                Staged::Aside => plan.aside(self.root, number),
+            };
             match self.state(&entry.path, entry.before, Some(&entry.file))? {
                 State::New => {
                     remove_if_there(&temporary)?;
                     continue;
                 }
-                State::Old => {}
+                State::Old => self.keep_old(&place, &plan.old_replaced(self.root, number)),
                 State::Torn(found) => {
                     let copy = self.copies.save_for_good(&entry.path, &found)?;
                     applied.replaced.push(Replaced { path: entry.path.clone(), copy });
@@ -145,6 +195,9 @@ impl Run<'_> {
                     continue;
                 }
             }
+            if let Some(folder) = place.parent() {
+                self.make(folder)?;
+            }
             fs::rename(&temporary, &place).map_err(Error::io("write", &place))?;
             self.steps.reached(Step::FileRenamed);
             applied.written += 1;
@@ -152,8 +205,31 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Gives a file that is to be replaced a second name, by which it can come back. Where the disk has no second names,
+    /// its content is in memory.
+    fn keep_old(&mut self, place: &Path, old: &Path) {
+        let _ = fs::remove_file(old);
+        if fs::hard_link(place, old).is_ok() {
+            self.steps.reached(Step::OldKept);
+        }
+    }
+
+    /// Makes the files last as they are now.
+    pub(crate) fn sync(&mut self) -> Result<(), Error> {
+        let written = self.plan.written.iter().map(|entry| &entry.path);
+        let paths = written.chain(self.plan.removed.iter().map(|entry| &entry.path));
+        sync(self.root, &paths.map(|path| self.root.join(path.as_str())).collect::<Vec<_>>())?;
+        self.steps.reached(Step::Synced);
+        Ok(())
+    }
+
     /// What is there, seen from an entry.
-    fn state(&self, path: &SafePath, before: Option<Stamp>, after: Option<&File>) -> Result<State, Error> {
+    pub(crate) fn state(
+        &self,
+        path: &SafePath,
+        before: Option<Stamp>,
+        after: Option<&File>,
+    ) -> Result<State, Error> {
         let most = before.map_or(0, |stamp| stamp.size).max(after.map_or(0, File::len));
         let now = match at(self.root, path, most)? {
             Found::Nothing if is_below_link(self.root, path) => return Ok(State::Foreign),
@@ -209,10 +285,19 @@ fn at(root: &Path, path: &SafePath, most: usize) -> Result<Found, Error> {
     look(&place, most).map_err(Error::io("read", &place))
 }
 
-fn is_below_link(root: &Path, path: &SafePath) -> bool {
+pub(crate) fn is_below_link(root: &Path, path: &SafePath) -> bool {
     let folders = std::iter::successors(path.parent(), SafePath::parent);
     let mut metadata = folders.map(|folder| fs::symlink_metadata(root.join(folder.as_str())));
     metadata.any(|found| found.is_ok_and(|found| !found.is_dir()))
+}
+
+/// Takes a file out of the package, to a place from which it can come back; away where the disk cannot move it there.
+fn remove_to(path: &Path, old: &Path) -> Result<(), Error> {
+    match fs::rename(path, old) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => fs::remove_file(path),
+        other => other,
+    }
+    .map_err(Error::io("remove", path))
 }
 
 /// Whether a file is what a power cut leaves of another one: its beginning, and zeros.
@@ -222,9 +307,11 @@ pub(crate) fn is_torn(now: &File, after: &File) -> bool {
     now.len() <= after.len() && now[equal..].iter().all(|byte| *byte == 0)
 }
 
-fn remove_if_there(path: &Path) -> Result<(), Error> {
+/// Removes a file of ours. Where a folder is, or nothing, there is none.
+pub(crate) fn remove_if_there(path: &Path) -> Result<(), Error> {
+    use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
     match fs::remove_file(path) {
-        Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+        Err(error) if !matches!(error.kind(), NotFound | NotADirectory | IsADirectory) => {
             Err(Error::io("remove", path)(error))
         }
         Ok(()) | Err(_) => Ok(()),

@@ -19,11 +19,15 @@ pub enum Step {
     FolderCreated,
     /// A new file is there, under another name.
     TemporaryWritten,
-    /// It got its own name.
+    /// A file that is to be replaced has a second name.
+    OldKept,
+    /// A new file got its own name.
     FileRenamed,
+    /// A change that failed is being taken back: a file is as it was.
+    FileRestored,
     /// Everything is on the disk.
     Synced,
-    /// The journal is gone: the change was made.
+    /// The journal is gone: the change was made, or taken back.
     JournalRemoved,
 }
 

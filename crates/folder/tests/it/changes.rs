@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use lanai_folder::{Applied, Error, Kept, Step, create};
+use lanai_krm::Package;
 
 use crate::support::{Place, names, package, safe};
 
@@ -105,6 +106,92 @@ fn a_file_that_changes_under_our_hands_is_not_overwritten() {
     assert_eq!(place.package(), package(&[("a", "2"), ("b", "edited"), ("c", "edited too"), ("d@", "..")]));
     assert_eq!(fs::read_to_string(folder.join("b")).unwrap(), "2");
     assert!(!place.path("../e").exists(), "nothing was written through the link");
+}
+
+/// The new files that have no names of their own yet, in the folder of the package.
+fn temporaries(place: &Place) -> Vec<String> {
+    let all = names(&place.root()).into_iter();
+    all.filter(|name| name.starts_with(".lanai-change-") || name.starts_with(".lanai-change/new-")).collect()
+}
+
+/// What is changed in the tests of failures.
+fn one_and_other() -> (Package, Package) {
+    (
+        package(&[("a", "1"), ("b", "1"), ("c*", "1"), ("d@", "1"), ("e", "1"), ("f/g", "1"), ("h", "1")]),
+        package(&[
+            ("a", "2"),
+            ("b", "2"),
+            ("c*", "2"),
+            ("d@", "2"),
+            ("f", "2"),
+            ("h/i/k", "2"),
+            ("new/l", "2"),
+        ]),
+    )
+}
+
+#[test]
+fn a_new_file_that_cannot_be_written_changes_nothing() {
+    let (before, after) = one_and_other();
+    let place = Place::with(&before);
+    let mut done = false;
+    let mut block = |step| {
+        if step == Step::TemporaryWritten && !std::mem::replace(&mut done, true) {
+            let first = temporaries(&place).pop().unwrap();
+            fs::create_dir(place.path(&first.replace("-0.tmp", "-3.tmp"))).unwrap();
+        }
+    };
+    let error =
+        lanai_folder::apply(&place.lock(), &before, &after, &mut place.copies(), &mut block).unwrap_err();
+    assert!(matches!(error, Error::Undone { .. }), "{error}");
+    let told = error.to_string();
+    assert!(
+        told.starts_with("cannot write \"") && told.ends_with("; all files are as they were before"),
+        "{told}"
+    );
+    for folder in temporaries(&place) {
+        fs::remove_dir(place.path(&folder)).unwrap();
+    }
+    assert_eq!(place.package(), before);
+    assert!(!place.path(".lanai-change").exists(), "no journal is left");
+    assert!(!place.path("new").exists(), "no folder is left");
+    place.apply(&before, &after).unwrap();
+    assert_eq!(place.package(), after);
+}
+
+#[test]
+fn a_change_that_fails_between_two_renames_is_taken_back() {
+    let (before, after) = one_and_other();
+    let mut failures = 0;
+    for at in 0.. {
+        let place = Place::with(&before);
+        fs::set_permissions(place.path("a"), fs::Permissions::from_mode(0o640)).unwrap();
+        let id = |path| std::os::unix::fs::MetadataExt::ino(&fs::symlink_metadata(place.path(path)).unwrap());
+        let ids = ["a", "b", "c", "d", "e", "f/g", "h"].map(id);
+        let mut number = 0;
+        let mut break_it = |step| {
+            // Behind the first of these steps all new files are written.
+            if matches!(step, Step::FileRemoved | Step::FileRenamed | Step::OldKept) {
+                number += 1;
+                if number == at + 1 {
+                    temporaries(&place).iter().for_each(|name| fs::remove_file(place.path(name)).unwrap());
+                }
+            }
+        };
+        let done = lanai_folder::apply(&place.lock(), &before, &after, &mut place.copies(), &mut break_it);
+        let left = names(&place.root());
+        assert!(!left.iter().any(|name| name.starts_with(".lanai-change")), "{at}: {left:?}");
+        let Err(error) = done else {
+            assert_eq!(place.package(), after);
+            break;
+        };
+        failures += 1;
+        assert!(matches!(error, Error::Undone { .. }), "{at}: {error}");
+        assert_eq!(place.package(), before, "{at}");
+        assert_eq!(["a", "b", "c", "d", "e", "f/g", "h"].map(id), ids, "the files themselves are back");
+        assert!(!place.path("new").exists(), "no folder is left");
+    }
+    assert!(failures > 8, "it failed at many places: {failures}");
 }
 
 #[test]

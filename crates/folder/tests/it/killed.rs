@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lanai_folder::{Copies, Recovery, Replaced, Step, Unfinished, apply, lock, recover, view};
+use lanai_folder::{Copies, Error, Recovery, Replaced, Step, Unfinished, apply, lock, recover, view};
 use lanai_krm::Package;
 use lanai_types::Limits;
 
@@ -15,6 +15,8 @@ use crate::support::{Place, names, package};
 const FOLDER: &str = "LANAI_TEST_FOLDER";
 const WORK: &str = "LANAI_TEST_WORK";
 const DIE_AT: &str = "LANAI_TEST_DIE_AT";
+/// Which new files the child loses before it can name them.
+const LOSE: &str = "LANAI_TEST_LOSE";
 
 /// How many folders are tried at once.
 const AT_ONCE: usize = 8;
@@ -53,25 +55,48 @@ fn child() {
     let (Some(root), Ok(work)) = (env::var_os(FOLDER).map(PathBuf::from), env::var(WORK)) else { return };
     let die_at: usize = env::var(DIE_AT).unwrap().parse().unwrap();
     let mut number = 0;
+    let lose = env::var(LOSE).is_ok();
     let mut steps = |step: Step| {
         println!("step {step:?}");
         number += 1;
+        if lose && matches!(step, Step::FileRemoved | Step::FileRenamed) {
+            lose_temporaries(&root);
+        }
         if number == die_at {
             std::process::abort();
         }
     };
     let mut copies = Copies::new(root.with_file_name("saved"), "pkg");
-    if work == "apply" {
-        apply(&lock(&root, "the child").unwrap(), &before(), &after(), &mut copies, &mut steps).unwrap();
+    let done = if work == "apply" {
+        apply(&lock(&root, "the child").unwrap(), &before(), &after(), &mut copies, &mut steps).map(|_| ())
     } else {
-        recover(&root, &mut copies, &mut steps).unwrap();
+        recover(&root, &mut copies, &mut steps).map(|_| ())
+    };
+    match done {
+        Err(Error::Undone { .. }) if lose => {}
+        other => other.unwrap(),
+    }
+}
+
+/// Removes all new files that have no names of their own yet, so that the change cannot be made.
+fn lose_temporaries(root: &Path) {
+    let is_ours = |name: &String| {
+        name.ends_with(".tmp") && name.matches('-').count() == 4 || name.starts_with(".lanai-change/new-")
+    };
+    for name in names(root).iter().filter(|name| is_ours(name)) {
+        std::fs::remove_file(root.join(name)).unwrap();
     }
 }
 
 /// Runs the child; returns the steps that it reached.
-#[allow(clippy::disallowed_methods, reason = "a test starts itself again, to be killed")]
 fn run(root: &Path, work: &str, die_at: usize) -> Vec<String> {
+    run_with(root, work, die_at, &[])
+}
+
+#[allow(clippy::disallowed_methods, reason = "a test starts itself again, to be killed")]
+fn run_with(root: &Path, work: &str, die_at: usize, variables: &[(&str, &str)]) -> Vec<String> {
     let output = Command::new(env::current_exe().expect("it runs"))
+        .envs(variables.iter().copied())
         .args(["--exact", "killed::child", "--nocapture"])
         .env(FOLDER, root)
         .env(WORK, work)
@@ -102,6 +127,7 @@ fn killed_behind_any_step_the_folder_is_old_or_new() {
         "FolderRemoved",
         "FolderCreated",
         "TemporaryWritten",
+        "OldKept",
         "FileRenamed",
     ] {
         assert!(all.iter().any(|step| step == name), "{name} is among the steps: {all:?}");
@@ -168,6 +194,53 @@ fn killed_behind_any_step_of_the_recovery_the_next_one_finishes() {
             });
         }
     });
+}
+
+#[test]
+fn killed_while_a_failed_change_is_taken_back_the_folder_is_old_or_new() {
+    let lose = [(LOSE, "")];
+    let place = Place::with(&before());
+    let all = run_with(&place.root(), "apply", usize::MAX, &lose);
+    assert_eq!(place.package(), before());
+    assert!(all.iter().any(|step| step == "FileRestored"), "{all:?}");
+    let first = 1 + all.iter().position(|step| step == "FileRemoved").unwrap();
+    for die_at in first..=all.len() {
+        let place = Place::with(&before());
+        run_with(&place.root(), "apply", die_at, &lose);
+        let recovery = recover(&place.root(), &mut place.copies(), &mut ()).unwrap();
+        let expected = if die_at == all.len() { before() } else { after() };
+        assert_eq!(
+            place.package(),
+            expected,
+            "killed behind step {die_at} ({}): {recovery:?}",
+            all[die_at - 1]
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_finished_after_a_kill_is_taken_back() {
+    let all = run(&Place::with(&before()).root(), "apply", usize::MAX);
+    let synced = 1 + all.iter().position(|step| step == "JournalSynced").unwrap();
+    let mut undone = 0;
+    for die_at in synced..all.len() {
+        let place = Place::with(&before());
+        run(&place.root(), "apply", die_at);
+        let mut lose = |step| {
+            if matches!(step, Step::TemporaryWritten | Step::FileRemoved | Step::FileRenamed) {
+                lose_temporaries(&place.root());
+            }
+        };
+        let expected = match recover(&place.root(), &mut place.copies(), &mut lose) {
+            Ok(_) => after(),
+            Err(Error::Undone { .. }) => before(),
+            Err(error) => panic!("killed behind step {die_at} ({}): {error}", all[die_at - 1]),
+        };
+        undone += usize::from(expected == before());
+        assert_eq!(place.package(), expected, "killed behind step {die_at} ({})", all[die_at - 1]);
+        assert_eq!(recover(&place.root(), &mut place.copies(), &mut ()).unwrap(), Recovery::Nothing);
+    }
+    assert!(undone > 10, "most could not be finished: {undone}");
 }
 
 #[test]

@@ -1,0 +1,89 @@
+//! Taking back what was begun of a change.
+//!
+//! Files that are replaced or removed have a second name in the folder of the journal until the change is done, so that a
+//! change that cannot be finished leaves everything as it was. Nothing that somebody else wrote meanwhile is touched.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use lanai_krm::package::{File, Folder};
+use lanai_types::SafePath;
+
+use crate::Error;
+use crate::entry;
+use crate::run::{Run, State, remove_if_there};
+use crate::steps::Step;
+
+impl Run<'_> {
+    /// Puts every file back that the change touched, and makes that last.
+    ///
+    /// # Errors
+    /// What the system refuses; a file whose old content is nowhere any more.
+    pub(crate) fn back(&mut self) -> Result<(), Error> {
+        let plan = self.plan;
+        for (number, entry) in plan.written.iter().enumerate().rev() {
+            let old = plan.old_replaced(self.root, number);
+            let is_ours = match self.state(&entry.path, entry.before, Some(&entry.file))? {
+                State::New => true,
+                State::Torn(found) => self.copies.save_for_good(&entry.path, &found).map(|_| true)?,
+                State::Old | State::Foreign => false,
+            };
+            if is_ours {
+                match entry.before {
+                    None => remove_if_there(&self.root.join(entry.path.as_str()))?,
+                    Some(_) => self.restore(&entry.path, &old, &plan.temporary(self.root, number))?,
+                }
+                self.steps.reached(Step::FileRestored);
+            }
+            remove_if_there(&plan.temporary(self.root, number))?;
+            remove_if_there(&plan.aside(self.root, number))?;
+            remove_if_there(&old)?;
+        }
+        self.remove_new_folders();
+        for (number, entry) in plan.removed.iter().enumerate().rev() {
+            if let State::New = self.state(&entry.path, Some(entry.before), None)? {
+                let spare = plan.spare(self.root, number);
+                self.restore(&entry.path, &plan.old_removed(self.root, number), &spare)?;
+                self.steps.reached(Step::FileRestored);
+            }
+        }
+        self.sync()
+    }
+
+    /// Gives a file back its old content: the file itself where it is kept, else its content from memory.
+    fn restore(&mut self, path: &SafePath, old: &Path, temporary: &Path) -> Result<(), Error> {
+        let place = self.root.join(path.as_str());
+        let failed = || Error::io("restore", &place);
+        if let Some(folder) = place.parent() {
+            fs::create_dir_all(folder).map_err(failed())?;
+        }
+        if fs::symlink_metadata(old).is_ok() {
+            return fs::rename(old, &place).map_err(failed());
+        }
+        let content: Option<&File> = self.before.and_then(|package| package.get(path));
+        let Some(file) = content else { return Err(Error::Lost(place)) };
+        remove_if_there(temporary)?;
+        let written = entry::write_new(temporary, file, None);
+        written.and_then(|()| fs::rename(temporary, &place)).map_err(failed())
+    }
+
+    /// Removes the folders that were made for new files, the inner ones first; those that hold something stay.
+    fn remove_new_folders(&mut self) {
+        let fresh = self.plan.written.iter().filter(|entry| entry.before.is_none());
+        let mut folders = BTreeSet::new();
+        for entry in fresh {
+            let mut folder = Folder::of(&entry.path);
+            while let Folder::At(path) = &folder {
+                let outer = Folder::of(path);
+                if !folders.insert(folder) {
+                    break;
+                }
+                folder = outer;
+            }
+        }
+        for folder in folders.iter().rev() {
+            let _ = fs::remove_dir(self.root.join(folder.to_string()));
+        }
+    }
+}
