@@ -12,6 +12,7 @@ use lanai_types::SafePath;
 
 use crate::Error;
 use crate::entry;
+use crate::plan::Plan;
 use crate::run::{Run, State, remove_if_there};
 use crate::steps::Step;
 
@@ -23,7 +24,7 @@ impl Run<'_> {
     pub(crate) fn back(&mut self) -> Result<(), Error> {
         let plan = self.plan;
         for (number, entry) in plan.written.iter().enumerate().rev() {
-            let old = plan.old_replaced(self.root, number);
+            let old = Plan::old_replaced(self.root, number);
             let is_ours = match self.state(&entry.path, entry.before, Some(&entry.file))? {
                 State::New => true,
                 State::Torn(found) => self.copies.save_for_good(&entry.path, &found).map(|_| true)?,
@@ -37,14 +38,14 @@ impl Run<'_> {
                 self.steps.reached(Step::FileRestored);
             }
             remove_if_there(&plan.temporary(self.root, number))?;
-            remove_if_there(&plan.aside(self.root, number))?;
+            remove_if_there(&Plan::aside(self.root, number))?;
             remove_if_there(&old)?;
         }
         self.remove_new_folders();
         for (number, entry) in plan.removed.iter().enumerate().rev() {
             if let State::New = self.state(&entry.path, Some(entry.before), None)? {
-                let spare = plan.spare(self.root, number);
-                self.restore(&entry.path, &plan.old_removed(self.root, number), &spare)?;
+                let spare = Plan::spare(self.root, number);
+                self.restore(&entry.path, &Plan::old_removed(self.root, number), &spare)?;
                 self.steps.reached(Step::FileRestored);
             }
         }

@@ -163,31 +163,31 @@ impl Plan {
     }
 
     /// Where a new file is before it gets its name, when there is no folder yet for it to be beside its place.
-    pub fn aside(&self, root: &Path, number: usize) -> PathBuf {
+    pub fn aside(root: &Path, number: usize) -> PathBuf {
         root.join(STATE_FOLDER).join(format!("new-{number}"))
     }
 
     /// Where a file that is replaced has a second name until the change is done.
-    pub fn old_replaced(&self, root: &Path, number: usize) -> PathBuf {
+    pub fn old_replaced(root: &Path, number: usize) -> PathBuf {
         root.join(STATE_FOLDER).join(format!("replaced-{number}"))
     }
 
     /// Where a file that is removed is until the change is done.
-    pub fn old_removed(&self, root: &Path, number: usize) -> PathBuf {
+    pub fn old_removed(root: &Path, number: usize) -> PathBuf {
         root.join(STATE_FOLDER).join(format!("removed-{number}"))
     }
 
     /// Where a file that is removed is written anew, to come back.
-    pub fn spare(&self, root: &Path, number: usize) -> PathBuf {
+    pub fn spare(root: &Path, number: usize) -> PathBuf {
         root.join(STATE_FOLDER).join(format!("back-{number}"))
     }
 
     /// Everything that a change may leave in the folder of the journal.
     pub fn leftovers(&self, root: &Path) -> Vec<PathBuf> {
         let written = (0..self.written.len())
-            .flat_map(|number| [self.aside(root, number), self.old_replaced(root, number)]);
+            .flat_map(|number| [Self::aside(root, number), Self::old_replaced(root, number)]);
         let removed = (0..self.removed.len())
-            .flat_map(|number| [self.old_removed(root, number), self.spare(root, number)]);
+            .flat_map(|number| [Self::old_removed(root, number), Self::spare(root, number)]);
         written.chain(removed).collect()
     }
 

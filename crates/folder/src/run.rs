@@ -99,7 +99,7 @@ impl Run<'_> {
                 State::New => {}
                 State::Old => {
                     let path = self.root.join(entry.path.as_str());
-                    remove_to(&path, &plan.old_removed(self.root, number))?;
+                    remove_to(&path, &Plan::old_removed(self.root, number))?;
                     self.steps.reached(Step::FileRemoved);
                     applied.removed += 1;
                 }
@@ -119,7 +119,7 @@ impl Run<'_> {
             let staged = self.place_of(entry)?;
             match staged {
                 Staged::Beside => self.write(entry, &plan.temporary(self.root, number))?,
-                Staged::Aside => self.write(entry, &plan.aside(self.root, number))?,
+                Staged::Aside => self.write(entry, &Plan::aside(self.root, number))?,
                 Staged::Not => {}
             }
             all.push(staged);
@@ -176,14 +176,14 @@ impl Run<'_> {
             let place = self.root.join(entry.path.as_str());
             let temporary = match staged {
                 Staged::Beside | Staged::Not => plan.temporary(self.root, number),
-                Staged::Aside => plan.aside(self.root, number),
+                Staged::Aside => Plan::aside(self.root, number),
             };
             match self.state(&entry.path, entry.before, Some(&entry.file))? {
                 State::New => {
                     remove_if_there(&temporary)?;
                     continue;
                 }
-                State::Old => self.keep_old(&place, &plan.old_replaced(self.root, number)),
+                State::Old => self.keep_old(&place, &Plan::old_replaced(self.root, number)),
                 State::Torn(found) => {
                     let copy = self.copies.save_for_good(&entry.path, &found)?;
                     applied.replaced.push(Replaced { path: entry.path.clone(), copy });

@@ -125,7 +125,8 @@ fn unfinished(root: &Path, failure: Failure) -> Failure {
     }
     let state = state.display().to_string();
     failure.hint(format!(
-        "the change is begun: the next command finishes it when that is possible; to give it up, remove {}",
+        "see that the files can be written: the next command that changes the package finishes the change or takes it back; \
+         to keep all as it is now, remove {}",
         Quoted(&state)
     ))
 }

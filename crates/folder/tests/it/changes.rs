@@ -174,7 +174,9 @@ fn a_change_that_fails_between_two_renames_is_taken_back() {
             if matches!(step, Step::FileRemoved | Step::FileRenamed | Step::OldKept) {
                 number += 1;
                 if number == at + 1 {
-                    temporaries(&place).iter().for_each(|name| fs::remove_file(place.path(name)).unwrap());
+                    for name in temporaries(&place) {
+                        fs::remove_file(place.path(&name)).unwrap();
+                    }
                 }
             }
         };

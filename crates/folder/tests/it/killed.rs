@@ -81,10 +81,12 @@ fn child() {
 /// Removes all new files that have no names of their own yet, so that the change cannot be made.
 fn lose_temporaries(root: &Path) {
     let is_ours = |name: &String| {
-        name.ends_with(".tmp") && name.matches('-').count() == 4 || name.starts_with(".lanai-change/new-")
+        // The user's own have fewer dashes.
+        name.contains(".lanai-change-") && name.matches('-').count() == 4
+            || name.starts_with(".lanai-change/new-")
     };
     for name in names(root).iter().filter(|name| is_ours(name)) {
-        std::fs::remove_file(root.join(name)).unwrap();
+        std::fs::remove_file(root.join(name)).expect("it is there");
     }
 }
 

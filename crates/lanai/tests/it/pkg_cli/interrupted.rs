@@ -192,3 +192,52 @@ fn a_file_that_was_cut_short_is_made_whole_and_a_copy_is_kept() {
     assert_eq!(world.read("desk/web/deploy.yaml"), "a: new\n");
     assert_eq!(std::fs::read_to_string(copy).unwrap(), "a: n");
 }
+
+/// A file that nobody may change or replace, as long as this lives.
+struct Fixed(std::path::PathBuf);
+
+impl Fixed {
+    /// `None` where the system or the disk knows no such files.
+    fn new(world: &World, path: &str) -> Option<Self> {
+        let fixed = Self(world.path(path));
+        fixed.chattr("+i").then_some(fixed)
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "a test prepares its files")]
+    fn chattr(&self, flag: &str) -> bool {
+        let done = std::process::Command::new("chattr").arg(flag).arg(&self.0).output();
+        done.is_ok_and(|output| output.status.success())
+    }
+}
+
+impl Drop for Fixed {
+    fn drop(&mut self) {
+        self.chattr("-i");
+    }
+}
+
+#[test]
+fn a_file_that_may_not_be_changed_stops_an_update_without_a_trace() {
+    let world = World::with_web();
+    world.get_web();
+    for path in ["desk/web/deploy.yaml", "desk/web/Kptfile", "desk/web"] {
+        let Some(fixed) = Fixed::new(&world, path) else {
+            lanai_testkit::skip("a_file_that_may_not_be_changed", "files cannot be made immutable here");
+            return;
+        };
+        let seen = world.lanai(&["update", "web@v2"]);
+        assert_eq!(seen.code, Some(1), "{seen:?}");
+        let name =
+            format!("error: cannot write \"{}\": Operation not permitted; ", world.path(path).display());
+        let refused = "all files are as they were before\n";
+        match path {
+            "desk/web" => assert!(seen.stderr.contains("error: cannot change \""), "{seen:?}"),
+            _ => assert!(seen.stderr.contains(&name) && seen.stderr.ends_with(refused), "{seen:?}"),
+        }
+        assert_eq!(world.git("desk", &["status", "--porcelain"]), "");
+        assert_eq!(world.names("desk/web"), ["Kptfile", "README.md", "deploy.yaml"]);
+        drop(fixed);
+    }
+    assert_eq!(world.lanai(&["update", "web@v2"]).code, Some(0));
+    assert!(world.read("desk/web/deploy.yaml").contains("web:2"));
+}
