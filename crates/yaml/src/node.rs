@@ -212,10 +212,14 @@ impl<'a> NodeRef<'a> {
         self.node().parent.get().map(|id| Self::new(self.document, id))
     }
 
+    /// Whether the node is a key or a value of a mapping.
+    pub(crate) fn is_in_mapping(self) -> bool {
+        self.parent().is_some_and(|parent| parent.kind() == Kind::Mapping)
+    }
+
     /// The key of a value of a mapping.
     pub(crate) fn key(self) -> Option<NodeRef<'a>> {
-        let is_value =
-            self.parent().is_some_and(|parent| parent.kind() == Kind::Mapping) && !self.node().is(Fact::Key);
+        let is_value = self.is_in_mapping() && !self.node().is(Fact::Key);
         let previous = self.node().previous.get().filter(|_| is_value);
         previous.map(|id| Self::new(self.document, id))
     }

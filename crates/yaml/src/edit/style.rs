@@ -10,6 +10,9 @@ use crate::syntax;
 use crate::syntax::token::{Cover, Span};
 use crate::tree::{Comments, Fact, Kind, NOWHERE, NodeId, State, Style};
 
+/// Why the line comment of such a collection has no place.
+const NO_LINE: &str = "a block collection that is no value of a key has no line of its own";
+
 impl NodeMut<'_> {
     /// Asks for another style. A string takes it where its text allows, other scalars keep theirs; an empty collection or one that is new takes
     /// it, too; a collection that stands in the source is written anew.
@@ -68,6 +71,10 @@ impl NodeMut<'_> {
         };
         if style == Style::Flow && below.iter().any(commented) {
             return Err(Error::NoPlaceForComment("brackets have none for the comments inside of it"));
+        }
+        let line = emit::comment_text(&self.document.source, tree.comment(id, CommentPlace::Line));
+        if style == Style::Block && line.is_some() && !self.read().is_in_mapping() {
+            return Err(Error::NoPlaceForComment(NO_LINE));
         }
         let extents = Extents::new(&self.document.source, tree);
         let keeps = tree.keeps_properties(id, &self.document.source);
@@ -155,7 +162,7 @@ impl NodeMut<'_> {
         if self.is_inside_flow() {
             return Err(Error::NoPlaceForComment("it is inside of a flow collection"));
         }
-        let is_value = node.parent().is_some_and(|parent| parent.kind() == Kind::Mapping);
+        let is_value = node.is_in_mapping();
         let raw = self.document.tree.node(self.id);
         let no_colon = is_value && !raw.is(Fact::Key) && raw.mark == NOWHERE && raw.state < State::Edited;
         if place == CommentPlace::Line && no_colon {
@@ -163,9 +170,7 @@ impl NodeMut<'_> {
         }
         let has_no_line = node.style() == Style::Block && !node.is_empty() && !is_value;
         if place == CommentPlace::Line && has_no_line {
-            return Err(Error::NoPlaceForComment(
-                "a block collection that is no value of a key has no line of its own",
-            ));
+            return Err(Error::NoPlaceForComment(NO_LINE));
         }
         let range = node.source_range().unwrap_or_default();
         let extents = Extents::new(&self.document.source, &self.document.tree);
