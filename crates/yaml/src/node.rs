@@ -8,7 +8,7 @@ use crate::document::Document;
 use crate::emit;
 use crate::error::Position;
 use crate::scalar::{self, Resolved, decode};
-use crate::tree::{Fact, Kind, NOWHERE, NodeId, State, Style};
+use crate::tree::{Fact, Kind, NOWHERE, NodeId, State, Style, TagHandle};
 
 /// A node of a document, to be read. Copying it costs nothing.
 #[derive(Clone, Copy)]
@@ -56,11 +56,9 @@ impl<'a> NodeRef<'a> {
         if let Some(verbatim) = tag.strip_prefix("!<") {
             return Some(verbatim.trim_end_matches('>').into());
         }
-        let end = tag[1..].find('!').map_or(1, |at| at + 2);
-        let (handle, suffix) = tag.split_at(end);
-        let declared = self.document.tree.tag_handles.iter().find(|tag| &*tag.handle == handle);
-        let prefix = match (declared, handle) {
-            (Some(declared), _) => &declared.prefix,
+        let (handle, suffix) = tag.split_at(TagHandle::of(tag).len());
+        let prefix = match (self.tag_prefix(handle), handle) {
+            (Some(declared), _) => declared,
             (None, "!!") => CORE_TAGS,
             (None, _) => handle,
         };
@@ -70,8 +68,12 @@ impl<'a> NodeRef<'a> {
     /// The tag so that it means the same in another document: with its own handle only where that needs no declaration.
     pub(crate) fn portable_tag(self) -> Option<String> {
         let tag = self.tag()?;
-        let declared = self.document.tree.tag_handles.iter().any(|known| tag.starts_with(&*known.handle));
+        let declared = !tag.starts_with("!<") && self.tag_prefix(TagHandle::of(tag)).is_some();
         if declared { self.full_tag().map(|full| format!("!<{full}>")) } else { Some(tag.to_owned()) }
+    }
+
+    fn tag_prefix(self, handle: &str) -> Option<&'a str> {
+        self.document.tree.tag_prefix(&self.document.source, handle)
     }
 
     /// The anchor's name.

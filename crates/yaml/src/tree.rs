@@ -260,11 +260,19 @@ impl std::fmt::Display for Note {
     }
 }
 
-/// A `%TAG` directive.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A `%TAG` directive: where its two words stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TagHandle {
-    pub handle: Box<str>,
-    pub prefix: Box<str>,
+    pub handle: Span,
+    pub prefix: Span,
+}
+
+impl TagHandle {
+    /// The handle of a tag that is written with one: `!`, `!!` or `!name!`.
+    pub fn of(tag: &str) -> &str {
+        let end = tag[1..].find('!').map_or(1, |at| at + 2);
+        &tag[..end]
+    }
 }
 
 /// One document.
@@ -281,6 +289,7 @@ pub(crate) struct Tree {
     pub start_mark: u32,
     /// Where `...` stands, or [`NOWHERE`].
     pub end_mark: u32,
+    /// Sorted by handle.
     pub tag_handles: Vec<TagHandle>,
     /// Comments of the document itself: the head before the first node, the foot behind the last.
     pub own: Comments,
@@ -301,6 +310,12 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
+    /// The prefix that a `%TAG` directive of the document declares for a handle.
+    pub fn tag_prefix<'a>(&self, source: &'a str, handle: &str) -> Option<&'a str> {
+        let found = self.tag_handles.binary_search_by(|known| known.handle.of(source).cmp(handle)).ok()?;
+        Some(self.tag_handles[found].prefix.of(source))
+    }
+
     /// A document without content over a text that holds nothing but comments.
     pub fn empty(span: Span) -> Self {
         let mut tree = Self::bare(span);

@@ -5,7 +5,7 @@
 mod comments;
 mod properties;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use lanai_types::YamlLimits;
 
@@ -66,8 +66,6 @@ struct Builder<'a> {
     stack: Vec<Open>,
     anchors: HashMap<&'a str, Anchored>,
     budget: &'a Budget<'a>,
-    /// The tag handles that are declared.
-    tag_handles: HashSet<Box<str>>,
     /// Nodes that aliases stand for.
     aliased: usize,
     /// The comments, where there are any.
@@ -103,7 +101,6 @@ pub(crate) fn build(
         stack: Vec::new(),
         anchors: HashMap::new(),
         budget,
-        tag_handles: HashSet::new(),
         aliased: 0,
         queue,
         stem: 0,

@@ -3,13 +3,14 @@
 use super::Builder;
 use crate::error::Cause;
 use crate::syntax::Fail;
-use crate::syntax::token::{Flags, Token, TokenKind};
+use crate::syntax::token::{Flags, Span, Token, TokenKind};
 use crate::tree::{Kind, Link, Properties, Style, TagHandle};
 
 impl<'a> Builder<'a> {
     /// The directives and the marker that a document begins with.
     pub(super) fn prologue(&mut self) -> Result<(), Fail> {
         let mut version_seen = false;
+        let mut handles = Vec::new();
         while self.peek().kind == TokenKind::Directive {
             let token = self.take();
             let words: Vec<&str> = token.span.of(self.source).split_ascii_whitespace().collect();
@@ -22,15 +23,14 @@ impl<'a> Builder<'a> {
                     ));
                 }
                 ["%TAG", handle, prefix] => {
-                    if !self.tag_handles.insert((*handle).into()) {
-                        return Err(Fail::syntax(
-                            token.span.start as usize,
-                            "this tag handle is declared twice",
-                        ));
-                    }
-                    self.tree
-                        .tag_handles
-                        .push(TagHandle { handle: (*handle).into(), prefix: (*prefix).into() });
+                    let text = token.span.of(self.source);
+                    let blanks = text["%TAG".len()..].len() - text["%TAG".len()..].trim_ascii_start().len();
+                    let first = token.span.start as usize + "%TAG".len() + blanks;
+                    let last = token.span.start as usize + text.trim_ascii_end().len();
+                    handles.push(TagHandle {
+                        handle: Span::new(first, first + handle.len()),
+                        prefix: Span::new(last - prefix.len(), last),
+                    });
                 }
                 ["%TAG", ..] => {
                     return Err(Fail::syntax(
@@ -41,6 +41,7 @@ impl<'a> Builder<'a> {
                 _ => {}
             }
         }
+        self.tree.tag_handles = self.sorted(handles)?;
         let directives = self.at > 0;
         if self.peek().kind == TokenKind::DocumentStart {
             self.tree.start_mark = self.take().span.start;
@@ -50,6 +51,18 @@ impl<'a> Builder<'a> {
             );
         }
         Ok(())
+    }
+
+    /// The tag handles in an order in which one is found quickly. None may be declared twice.
+    fn sorted(&self, mut handles: Vec<TagHandle>) -> Result<Vec<TagHandle>, Fail> {
+        // Stable: of two equal ones the second is to blame.
+        handles.sort_by_key(|tag| tag.handle.of(self.source));
+        let twice =
+            handles.windows(2).filter(|two| two[0].handle.of(self.source) == two[1].handle.of(self.source));
+        match twice.map(|two| two[1].handle.start).min() {
+            Some(at) => Err(Fail::syntax(at as usize, "this tag handle is declared twice")),
+            None => Ok(handles),
+        }
     }
 
     pub(super) fn alias(&mut self, token: Token, parent: Link, mark: u32) -> Result<(), Fail> {
@@ -110,9 +123,9 @@ impl<'a> Builder<'a> {
 
     /// Refuses a tag whose handle was not declared.
     fn check_tag(&self, text: &str, offset: u32) -> Result<(), Fail> {
-        let Some(end) = text[1..].find('!').map(|at| at + 2) else { return Ok(()) };
-        let handle = &text[..end];
-        if text.starts_with("!<") || handle == "!!" || self.tag_handles.contains(handle) {
+        let handle = TagHandle::of(text);
+        let needs_none = text.starts_with("!<") || matches!(handle, "!" | "!!");
+        if needs_none || self.tree.tag_prefix(self.source, handle).is_some() {
             return Ok(());
         }
         Err(Fail::syntax(offset as usize, format!("the tag handle \"{handle}\" is not declared"))
