@@ -1,32 +1,32 @@
 //! Flow collections whose entries changed.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 
 use super::{Emitter, Entry, Fate, Original, Splice};
 use crate::syntax::token::Span;
 use crate::tree::{Kind, NOWHERE, NodeId};
 
 /// An entry of a flow collection with the text around it.
-struct Segment {
+struct Segment<'a> {
     /// It was the first one.
     first: bool,
     /// Blanks, line breaks and comments before it.
-    lead: String,
-    body: String,
+    lead: Cow<'a, str>,
+    body: Cow<'a, str>,
     /// What stands between it and its comma.
-    trail: String,
+    trail: Cow<'a, str>,
     comma: bool,
     /// A comment behind the comma, on its line.
-    post: String,
+    post: Cow<'a, str>,
 }
 
 /// The entries that are left, in source order, and what stands before the first entry and before the bracket.
-struct Segments {
+struct Segments<'a> {
     /// A comment on the line of the opening bracket.
-    opening: String,
-    kept: Vec<(Entry, Segment)>,
-    first_lead: String,
-    tail: String,
+    opening: &'a str,
+    kept: Vec<(Entry, Segment<'a>)>,
+    first_lead: Cow<'a, str>,
+    tail: Cow<'a, str>,
     trailing_comma: bool,
 }
 
@@ -81,29 +81,32 @@ impl Emitter<'_> {
         } else {
             node.span
         };
-        let Segments { opening, kept, first_lead, tail, trailing_comma } = self.segments(id, inner);
+        let Segments { opening, mut kept, first_lead, tail, trailing_comma } = self.segments(id, inner);
         let neighbour =
-            kept.iter().rev().find(|(_, segment)| !segment.first).map(|(_, segment)| segment.lead.as_str());
-        let new_lead = match neighbour.or(Some(first_lead.as_str())).and_then(last_line) {
+            kept.iter().rev().find(|(_, segment)| !segment.first).map(|(_, segment)| &*segment.lead);
+        let new_lead = match neighbour.or(Some(&*first_lead)).and_then(last_line) {
             Some(line) => line.to_owned(),
             None => neighbour.filter(|lead| !lead.contains('#')).unwrap_or(" ").to_owned(),
         };
-        let kept: HashMap<NodeId, Segment> =
-            kept.into_iter().map(|(entry, segment)| (entry.first, segment)).collect();
+        kept.sort_by_key(|(entry, _)| entry.first);
+        let kept_one = |entry: Entry| {
+            let found = kept.binary_search_by_key(&entry.first, |(entry, _)| entry.first).ok()?;
+            Some(&kept[found].1)
+        };
         let entries = self.entries(id);
         let mut out = Line { out: String::new(), in_comment: false, ending: self.line_break() };
-        out.trivia(&opening);
+        out.trivia(opening);
         for (at, entry) in entries.iter().enumerate() {
             let comma = at + 1 < entries.len() || trailing_comma;
-            let Some(segment) = kept.get(&entry.first) else {
+            let Some(segment) = kept_one(*entry) else {
                 out.trivia(if at == 0 { blank_part(&first_lead) } else { &new_lead });
                 out.text(&self.new_flow_entry(id, *entry));
                 out.text(if comma { "," } else { "" });
                 continue;
             };
             match (at, segment.first) {
-                (0, false) => out.trivia(&lead_at_front(&segment.lead, &first_lead)),
-                (1.., true) => out.trivia(&lead_behind(&segment.lead, &new_lead)),
+                (0, false) => out.trivia(lead_at_front(&segment.lead, &first_lead)),
+                (1.., true) => out.trivia(lead_behind(&segment.lead, &new_lead)),
                 _ => out.trivia(&segment.lead),
             }
             out.text(&segment.body);
@@ -133,23 +136,23 @@ impl Emitter<'_> {
         }
     }
 
-    fn segments(&self, id: NodeId, inner: Span) -> Segments {
+    fn segments(&self, id: NodeId, inner: Span) -> Segments<'_> {
         let source = &self.document.source;
         let originals = self.originals(id);
         let mut segments = Vec::new();
         let mut trailing_comma = false;
-        let opening = comment_on_line(inner.of(source)).to_owned();
+        let opening = comment_on_line(inner.of(source));
         let mut at = inner.start + Span::new(opening.len(), 0).start;
         let start_of_first =
             originals.first().map_or(at, |first| self.extents.content_start(first.entry.first));
-        let first_lead = self.kept(Span { start: at, end: start_of_first.max(at) }).into_owned();
+        let first_lead = self.kept(Span { start: at, end: start_of_first.max(at) });
         for (number, Original { entry, fate }) in originals.iter().copied().enumerate() {
             let next = originals
                 .get(number + 1)
                 .map_or(inner.end, |next| self.extents.content_start(next.entry.first));
             let start = self.extents.content_start(entry.first);
             let end = self.flow_end(entry);
-            let lead = self.kept(Span { start: at, end: start }).into_owned();
+            let lead = self.kept(Span { start: at, end: start });
             let gap = Gap::behind(source, end, next.max(end));
             at = gap.end;
             trailing_comma = gap.comma;
@@ -158,13 +161,17 @@ impl Emitter<'_> {
                 if entry.last != entry.first {
                     splices.extend(self.below(entry.last));
                 }
-                let body = self.apply(Span { start, end }, splices);
-                let (trail, post) = (self.kept(gap.trail).into_owned(), self.kept(gap.post).into_owned());
+                let body = if splices.is_empty() {
+                    self.kept(Span { start, end })
+                } else {
+                    self.apply(Span { start, end }, splices).into()
+                };
+                let (trail, post) = (self.kept(gap.trail), self.kept(gap.post));
                 let first = start == start_of_first;
                 segments.push((entry, Segment { first, lead, body, trail, comma: gap.comma, post }));
             }
         }
-        let tail = self.kept(Span { start: at.min(inner.end), end: inner.end }).into_owned();
+        let tail = self.kept(Span { start: at.min(inner.end), end: inner.end });
         Segments { opening, kept: segments, first_lead, tail, trailing_comma }
     }
 
@@ -245,11 +252,11 @@ fn blank_part(lead: &str) -> &str {
 }
 
 /// The lead of an entry that comes to the front: its comments, and the white space that stood before the first entry.
-fn lead_at_front(lead: &str, first_lead: &str) -> String {
-    if lead.contains('#') { lead.to_owned() } else { blank_part(first_lead).to_owned() }
+fn lead_at_front<'a>(lead: &'a str, first_lead: &'a str) -> &'a str {
+    if lead.contains('#') { lead } else { blank_part(first_lead) }
 }
 
 /// The lead of an entry that was the first and now follows others.
-fn lead_behind(lead: &str, new_lead: &str) -> String {
-    if lead.contains('#') { lead.to_owned() } else { new_lead.to_owned() }
+fn lead_behind<'a>(lead: &'a str, new_lead: &'a str) -> &'a str {
+    if lead.contains('#') { lead } else { new_lead }
 }
