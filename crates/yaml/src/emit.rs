@@ -15,7 +15,7 @@ use crate::extent::{Extent, Extents};
 use crate::layout::{Habits, Layout, Pieces};
 use crate::syntax;
 use crate::syntax::token::Span;
-use crate::tree::{Comment, Fact, Kind, NodeId, State, Style, Tree};
+use crate::tree::{Comment, Entry, Fact, Kind, NodeId, State, Style, Tree};
 use splice::Splice;
 
 /// The text of a comment; `None` where there is none, or where it was removed.
@@ -35,16 +35,11 @@ pub(crate) fn lossless(document: &Document) -> String {
         let pieces = Layout::new(document, Habits { step: 2, dash: 0 }).root(tree.root);
         return join_root(&pieces);
     }
-    let mut cuts: HashMap<NodeId, Vec<Entry>> = HashMap::new();
-    for cut in &tree.cuts {
-        cuts.entry(cut.parent).or_default().push(Entry { first: cut.first, last: cut.last });
-    }
     let extents = Extents::new(&document.source, tree);
     let emitter = Emitter {
         document,
         tree,
         extents,
-        cuts,
         gone: gone_comments(tree),
         habits: OnceCell::new(),
         crlf: uses_crlf(&document.source),
@@ -92,13 +87,6 @@ enum Step {
     Leave(NodeId),
 }
 
-/// An entry of a collection: an item twice, or a key and its value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
-    first: NodeId,
-    last: NodeId,
-}
-
 /// An entry that stands in the source.
 #[derive(Clone, Copy)]
 struct Original {
@@ -117,7 +105,6 @@ struct Emitter<'a> {
     document: &'a Document,
     tree: &'a Tree,
     extents: Extents<'a>,
-    cuts: HashMap<NodeId, Vec<Entry>>,
     /// Comments that were replaced or removed, in the order of the source.
     gone: Vec<Span>,
     habits: OnceCell<Habits>,
@@ -236,7 +223,7 @@ impl Emitter<'_> {
     /// Cuts for the entries that are gone, lines for those that are new, and comments around those that stay.
     fn leave(&self, id: NodeId, splices: &mut Vec<Splice>) {
         let entries: Vec<Entry> = self.entries(id);
-        let removed = self.cuts.get(&id).map_or(&[][..], Vec::as_slice);
+        let removed = self.tree.cuts.get(&id).map_or(&[][..], Vec::as_slice);
         let first_kept = entries.iter().find(|entry| !self.is_new(**entry)).copied();
         let Some(first) =
             first_kept.iter().chain(removed).min_by_key(|entry| self.extents.content_start(entry.first))
@@ -279,7 +266,7 @@ impl Emitter<'_> {
     fn originals(&self, id: NodeId) -> Vec<Original> {
         let kept = self.entries(id).into_iter().filter(|entry| !self.is_new(*entry));
         let kept = kept.map(|entry| Original { entry, fate: Fate::Kept });
-        let removed = self.cuts.get(&id).into_iter().flatten();
+        let removed = self.tree.cuts.get(&id).into_iter().flatten();
         let removed = removed.map(|entry| Original { entry: *entry, fate: Fate::Removed });
         let mut originals: Vec<Original> = kept.chain(removed).collect();
         originals.sort_by_key(|original| self.extents.content_start(original.entry.first));

@@ -1,17 +1,12 @@
 //! Which bytes of the source belong to a node or an entry.
 
-use std::cell::OnceCell;
-use std::collections::HashMap;
-
 use crate::syntax::token::Span;
-use crate::tree::{Cut, Fact, Kind, NOWHERE, NodeId, Properties, State, Style, Tree};
+use crate::tree::{Entry, Fact, Kind, NOWHERE, NodeId, Properties, State, Style, Tree};
 
 /// Measures nodes that stand in the source.
 pub(crate) struct Extents<'a> {
     source: &'a str,
     tree: &'a Tree,
-    /// What was removed, by the collection that it was in.
-    cuts: OnceCell<HashMap<NodeId, Vec<Cut>>>,
 }
 
 /// The bytes of an entry of a block collection: a key with its value, or an item.
@@ -29,7 +24,7 @@ pub(crate) struct Extent {
 
 impl<'a> Extents<'a> {
     pub fn new(source: &'a str, tree: &'a Tree) -> Self {
-        Self { source, tree, cuts: OnceCell::new() }
+        Self { source, tree }
     }
 
     // ---- lines
@@ -160,18 +155,11 @@ impl<'a> Extents<'a> {
     }
 
     /// The entries that were removed from a collection.
-    fn cuts_of(&self, id: NodeId) -> &[Cut] {
+    fn cuts_of(&self, id: NodeId) -> &[Entry] {
         if self.tree.cuts.is_empty() || !self.tree.node(id).is(Fact::Reshaped) {
             return &[];
         }
-        let by_parent = self.cuts.get_or_init(|| {
-            let mut by_parent: HashMap<NodeId, Vec<Cut>> = HashMap::new();
-            for cut in &self.tree.cuts {
-                by_parent.entry(cut.parent).or_default().push(*cut);
-            }
-            by_parent
-        });
-        by_parent.get(&id).map_or(&[], Vec::as_slice)
+        self.tree.cuts.get(&id).map_or(&[], Vec::as_slice)
     }
 
     /// Where the content of a node ends, with the comments of what is in it but without its own.

@@ -6,8 +6,9 @@ use std::sync::{PoisonError, RwLock};
 use crate::node::NodeRef;
 use crate::tree::{Kind, NodeId};
 
-/// How many entries of a collection are walked over before a table of them is asked.
-pub(crate) const WIDE: usize = 32;
+/// How many entries of a collection are walked over before a table of them is asked. Few in builds for tests, so that the
+/// small documents of generators meet tables, too.
+pub(crate) const WIDE: usize = if cfg!(debug_assertions) { 1 } else { 32 };
 
 /// The tables of a tree, by collection.
 ///

@@ -1,5 +1,7 @@
 //! The tree of one document: an arena of small nodes that point into the source.
 
+use std::collections::HashMap;
+
 use crate::lookup::Tables;
 use crate::syntax::token::Span;
 
@@ -194,10 +196,9 @@ impl Comments {
     }
 }
 
-/// An entry that was removed: an item, or a key and its value. Its nodes stay in the arena, without a parent.
+/// An entry of a collection: an item twice, or a key and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Cut {
-    pub parent: NodeId,
+pub(crate) struct Entry {
     pub first: NodeId,
     pub last: NodeId,
 }
@@ -295,8 +296,9 @@ pub(crate) struct Tree {
     pub own: Comments,
     /// Comments before the `---` that the document begins with.
     pub preface: Option<Comment>,
-    /// The entries that were removed from collections that stand in the source.
-    pub cuts: Vec<Cut>,
+    /// The entries that were removed from collections that stand in the source, by the collection. Their nodes stay in
+    /// the arena, without a parent.
+    pub cuts: HashMap<NodeId, Vec<Entry>>,
     /// The comments of the source that edits replaced or removed: whatever is edited later, they are not written again.
     pub gone: Vec<Span>,
     /// What editing had to do that nobody asked for.
@@ -339,7 +341,7 @@ impl Tree {
             tag_handles: Vec::new(),
             own: Comments::default(),
             preface: None,
-            cuts: Vec::new(),
+            cuts: HashMap::new(),
             gone: Vec::new(),
             notes: Vec::new(),
             tables: Tables::default(),

@@ -6,7 +6,7 @@ use super::proof::KeptComments;
 use super::{Error, NodeMut};
 use crate::content::Content;
 use crate::extent::Extents;
-use crate::tree::{Cut, Fact, Kind, Link, NodeId, State, Style};
+use crate::tree::{Entry, Fact, Kind, Link, NodeId, State, Style};
 
 /// Where an item is added.
 #[derive(Clone, Copy)]
@@ -317,7 +317,7 @@ impl NodeMut<'_> {
             tree.unlink(id, last);
         }
         if in_source && whole {
-            tree.cuts.push(Cut { parent: id, first, last });
+            tree.cuts.entry(id).or_default().push(Entry { first, last });
         }
         if whole && !left && tree.node(id).style == Style::Block {
             // Nothing of what was read is left to hold on to: the collection is written anew.

@@ -16,7 +16,7 @@ impl Tree {
 
     /// Marks a collection that is written anew in its place, with the properties that stand in it.
     pub(super) fn rewrite(&mut self, id: NodeId, place: Span) {
-        self.cuts.retain(|cut| cut.parent != id);
+        self.cuts.remove(&id);
         let inside = |properties: &&Properties| place.start <= properties.span.start;
         if let Some(properties) = self.properties(id).filter(inside).cloned() {
             self.set_properties(id, Properties { span: Span::default(), ..properties });

@@ -10,7 +10,7 @@ use crate::document::{Document, Proofs, Stream};
 use crate::emit;
 use crate::syntax;
 use crate::syntax::token::{Cover, Span};
-use crate::tree::{Cut, Kind, State, Tree};
+use crate::tree::{Entry, Kind, State, Tree};
 
 /// What may happen to comments that belong to nodes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -206,8 +206,8 @@ impl Lines {
 impl Tree {
     /// The places in the source of what another tree, which was made from this one, does not have any more.
     fn replaced_in(&self, after: &Tree, source: &str) -> Vec<Span> {
-        let known: HashSet<&Cut> = self.cuts.iter().collect();
-        let cuts = after.cuts.iter().filter(|cut| !known.contains(cut));
+        let known: HashSet<&Entry> = self.cuts.values().flatten().collect();
+        let cuts = after.cuts.values().flatten().filter(|cut| !known.contains(cut));
         // A comment on the line of what is left out belongs to whatever comes next, and goes all the same.
         let cuts = cuts.map(|cut| {
             let start = self.node(cut.first).mark.min(self.start(cut.first));

@@ -104,7 +104,7 @@ impl NodeMut<'_> {
         tree.adopt(id);
         let brought = tree.comments(new).cloned().unwrap_or_default();
         if cut {
-            tree.cuts.retain(|cut| cut.parent != id);
+            tree.cuts.remove(&id);
         }
         tree.touch(id);
         self.add_comments(brought);
