@@ -248,13 +248,37 @@ impl<'a> Extents<'a> {
                     && self.begins_line(span.start)
                     && self.only_trivia(span.end, lead)
                 {
-                    lead = span.start;
+                    lead = self.behind_notice(span.start, lead);
                 }
             }
             // What stands above a dash may be of the mapping or of the key behind it.
             at = self.tree.node(id).first.get().filter(|child| self.in_source(*child));
         }
         lead
+    }
+
+    /// Where the comment that begins at `start` begins to be of what stands at `content`. A comment at the top of the document
+    /// that a blank line sets apart is about the whole, such as a licence, although readers give it to the first entry
+    /// where it stands below the marker.
+    fn behind_notice(&self, start: u32, content: u32) -> u32 {
+        let mark = self.tree.start_mark;
+        if mark == NOWHERE
+            || start < mark
+            || !self.source[mark as usize + 3..start as usize].trim().is_empty()
+        {
+            return start;
+        }
+        let mut from = start;
+        let mut line = self.line_start(start);
+        while line < self.line_start(content) {
+            let next = self.line_end(line);
+            if self.is_blank_line(line) {
+                from = next;
+            }
+            line = next;
+        }
+        let indent = self.source[from as usize..].find(|c| c != ' ' && c != '\t').unwrap_or(0);
+        if from == start { start } else { (from + Span::new(indent, 0).start).min(content) }
     }
 
     /// The lines of removed entries that follow each other, with one blank line when there is one on both sides.

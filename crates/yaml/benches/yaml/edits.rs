@@ -119,6 +119,9 @@ const EDITS: &[(&str, Before, Edit)] = &[
     ("insert items in the middle", Before::List, |document, n| {
         (0..n).try_for_each(|at| document.root_mut().insert_item(n / 2 + at / 2, "new"))
     }),
+    ("empty each item", Before::ListOfMappings, |document, n| {
+        (0..n).try_for_each(|at| document.root_mut().at_mut(at)?.remove("name").map(drop))
+    }),
     ("write a commented flow list as lines", Before::CommentedFlowList, |document, _| {
         document.root_mut().set_style(Style::Block)
     }),

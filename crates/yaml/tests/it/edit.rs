@@ -255,6 +255,16 @@ fn removal_takes_the_entry_and_its_comments() {
 }
 
 #[test]
+fn a_notice_at_the_top_outlives_the_first_entry() {
+    let remove = |root: &mut NodeMut<'_>| assert!(root.remove("a").expect("it can be removed"));
+    check("---\n# Licence\n\na: 1\nb: 2\n", remove, "---\n# Licence\n\nb: 2\n");
+    check("---\n\n# Licence\n\n# of a\na: 1\nb: 2\n", remove, "---\n\n# Licence\n\nb: 2\n");
+    check("# Licence\n\n# of a\na: 1\nb: 2\n", remove, "# Licence\n\nb: 2\n");
+    check("---\n# of a\na: 1\nb: 2\n", remove, "---\nb: 2\n");
+    check("---\n # Licence\n\n # of a\n a: 1\n b: 2\n", remove, "---\n # Licence\n\n b: 2\n");
+}
+
+#[test]
 fn what_cannot_be_is_refused() {
     let refuses =
         |input: &str, edit: &dyn Fn(&mut NodeMut<'_>) -> Result<(), lanai_yaml::edit::Error>, why: &str| {
