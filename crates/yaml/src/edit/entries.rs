@@ -308,6 +308,7 @@ impl NodeMut<'_> {
         let id = self.id;
         let source = Arc::clone(&self.document.source);
         let tree = self.tree();
+        tree.hand_down_comments(first, last, &source);
         let whole = tree.node(id).state < State::Edited;
         let in_source = tree.node(first).state != State::New;
         // Asked only where it matters: what is written anew as a whole may have many children that are all new.

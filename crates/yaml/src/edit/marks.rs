@@ -2,7 +2,7 @@
 
 use crate::edit::CommentPlace;
 use crate::syntax::token::Span;
-use crate::tree::{Comment, Fact, Link, NodeId, Properties, State, Tree};
+use crate::tree::{Comment, Comments, Fact, Link, NodeId, Properties, State, Tree};
 
 impl Tree {
     /// Marks a node as edited, and all above it.
@@ -110,16 +110,44 @@ impl Tree {
         }
     }
 
-    pub(super) fn set_comment(&mut self, id: NodeId, place: CommentPlace, text: &str) {
-        let comments = self.comments_mut(id);
-        let slot = match place {
-            CommentPlace::Head => &mut comments.head,
-            CommentPlace::Line => &mut comments.line,
-            CommentPlace::Foot => &mut comments.foot,
+    /// Whether a line comment of the node stands in the source.
+    pub(super) fn has_line_comment(&self, id: NodeId) -> bool {
+        self.comment(id, CommentPlace::Line).is_some_and(|line| !line.span.is_empty())
+    }
+
+    /// Gives comments of an entry that goes to the one behind it, where they stand above it on the line of a dash or an
+    /// anchor: they are about what all of these entries are in.
+    pub(super) fn hand_down_comments(&mut self, first: NodeId, last: NodeId, source: &str) {
+        let Some(behind) = self.node(last).next.get() else { return };
+        let start = self.start(first);
+        let is_above = |comment: &Comment| {
+            let line = source[..comment.span.start as usize].rsplit(['\n', '\r']).next().unwrap_or("");
+            !comment.changed && comment.span.end <= start && !line.trim().is_empty()
         };
+        for place in [CommentPlace::Head, CommentPlace::Line] {
+            let free = self.comment(behind, place).is_none();
+            if free && self.comment(first, place).is_some_and(is_above) {
+                let comment = self.comments_mut(first).slot(place).take();
+                *self.comments_mut(behind).slot(place) = comment;
+            }
+        }
+    }
+
+    pub(super) fn set_comment(&mut self, id: NodeId, place: CommentPlace, text: &str) {
+        let slot = self.comments_mut(id).slot(place);
         let span = slot.as_ref().map_or(Span::default(), |comment| comment.span);
         let stood = slot.as_ref().is_some_and(|comment| !comment.changed && !span.is_empty());
         *slot = Some(Comment { span, text: Some(text.into()), changed: true });
         self.gone.extend(stood.then_some(span));
+    }
+}
+
+impl Comments {
+    fn slot(&mut self, place: CommentPlace) -> &mut Option<Comment> {
+        match place {
+            CommentPlace::Head => &mut self.head,
+            CommentPlace::Line => &mut self.line,
+            CommentPlace::Foot => &mut self.foot,
+        }
     }
 }

@@ -148,12 +148,11 @@ impl NodeMut<'_> {
     /// The node whose line comment stands on the line of this one: itself, or the key of a value that has none.
     fn owner_of_line(&self) -> NodeId {
         let node = self.read();
-        let has_line =
-            |id| self.document.tree.comment(id, CommentPlace::Line).is_some_and(|line| !line.span.is_empty());
-        let Some(key) = node.key().filter(|_| !has_line(self.id)) else { return self.id };
+        let tree = &self.document.tree;
+        let Some(key) = node.key().filter(|_| !tree.has_line_comment(self.id)) else { return self.id };
         // The line of a block collection is that of its key.
         let is_below = node.style() == Style::Block && !node.is_empty();
-        let is_beside = has_line(key.id) && node.stands_before_line_of(key);
+        let is_beside = tree.has_line_comment(key.id) && node.stands_before_line_of(key);
         if is_below || is_beside { key.id } else { self.id }
     }
 
@@ -205,7 +204,8 @@ impl NodeMut<'_> {
             };
             // What shares the key's line is commented behind it.
             let below = value.style() == Style::Block && !value.is_empty();
-            let id = if place == CommentPlace::Line && !below { value.id } else { name.id };
+            let beside = !below || mapping.document.tree.has_line_comment(value.id);
+            let id = if place == CommentPlace::Line && beside { value.id } else { name.id };
             NodeMut { document: mapping.document, id }.put_comment(place, text)
         })
     }

@@ -205,7 +205,14 @@ impl Emitter<'_> {
     /// blank before it.
     fn comment_inside(&self, id: NodeId) -> Option<String> {
         let place = self.tree.node(id).span;
-        let comment = self.tree.comment(id, CommentPlace::Line)?;
+        let node = self.tree.node(id);
+        let key = node
+            .previous
+            .get()
+            .filter(|_| !node.is(Fact::Key))
+            .filter(|key| self.tree.node(*key).is(Fact::Key));
+        let of_key = || self.tree.comment(key?, CommentPlace::Line).filter(|comment| comment.span.is_empty());
+        let comment = self.tree.comment(id, CommentPlace::Line).or_else(of_key)?;
         let inside =
             place.start <= comment.span.start && comment.span.end <= place.end && !comment.span.is_empty();
         let new = comment.span.is_empty() && place.end > place.start && self.extents.after_break(place.end);

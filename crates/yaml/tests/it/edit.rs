@@ -265,6 +265,34 @@ fn a_notice_at_the_top_outlives_the_first_entry() {
 }
 
 #[test]
+fn a_comment_behind_a_dash_outlives_the_first_entry() {
+    let item = |root: &mut NodeMut<'_>| {
+        assert!(root.reborrow().at_mut(0).and_then(|mut item| item.remove("a")).expect("it can be removed"));
+    };
+    check("- # about it\n  a: 1\n  b: 2\n", item, "- # about it\n  b: 2\n");
+    let value = |root: &mut NodeMut<'_>| {
+        assert!(
+            root.reborrow().get_mut("x").and_then(|mut value| value.remove("a")).expect("it can be removed")
+        );
+    };
+    check("x: &x # about it\n  a: 1\n  b: 2\n", value, "x: &x # about it\n  b: 2\n");
+    check("x: &x # about it\n  a: 1\n  b: 2 # two\n", value, "x: &x # about it\n  b: 2 # two\n");
+    check("x: # about it\n  a: 1\n  b: 2\n", value, "x: # about it\n  b: 2\n");
+}
+
+#[test]
+fn a_comment_is_set_behind_a_value_that_becomes_a_block() {
+    let edit = |root: &mut NodeMut<'_>| {
+        root.insert("a", yaml("x: 1\ny: 2\n")).expect("the value can be set");
+        root.set_key_comment("a", CommentPlace::Line, "# new").expect("the comment can be set");
+    };
+    let expected = "a: # new\n  x: 1\n  y: 2\nb: 2\n";
+    for old in [" 1 # old", " 1", " [1, 2] # old", "\n  1 # old", " |\n  text", " | # old\n  text"] {
+        check(&format!("a:{old}\nb: 2\n"), edit, expected);
+    }
+}
+
+#[test]
 fn what_cannot_be_is_refused() {
     let refuses =
         |input: &str, edit: &dyn Fn(&mut NodeMut<'_>) -> Result<(), lanai_yaml::edit::Error>, why: &str| {
