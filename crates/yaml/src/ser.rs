@@ -262,7 +262,10 @@ impl<'t> Serializer for Writer<'t> {
         self.open(Kind::Mapping)
     }
 
-    fn serialize_struct(self, _: &'static str, _len: usize) -> Result<Collection<'t>, Error> {
+    fn serialize_struct(self, name: &'static str, _len: usize) -> Result<Collection<'t>, Error> {
+        if name == collection::NUMBER {
+            return Ok(Collection::number(self.tree, self.depth));
+        }
         self.open(Kind::Mapping)
     }
 

@@ -10,10 +10,10 @@ use serde::ser::{
 
 use super::key::Key;
 use super::{Error, Meaning, Writer, add_scalar};
-use crate::tree::{Fact, Kind, NodeId, Style, Tree};
+use crate::tree::{Kind, NodeId, Style, Tree};
 
 /// The field, and the structure, that `serde_json` makes of a number when some crate asks it for numbers of any precision.
-const NUMBER: &str = "$serde_json::private::Number";
+pub(super) const NUMBER: &str = "$serde_json::private::Number";
 
 /// An open collection.
 pub(super) struct Collection<'t> {
@@ -36,6 +36,12 @@ pub(super) struct Collection<'t> {
 impl<'t> Collection<'t> {
     pub fn new(tree: &'t mut Tree, id: NodeId, depth: usize) -> Self {
         Self { tree, id, value: id, depth, items: 0, keys: HashSet::new(), key: String::new(), variant: None }
+    }
+
+    /// A number that comes as a structure with its text as the only field.
+    pub fn number(tree: &'t mut Tree, depth: usize) -> Self {
+        let id = add_scalar(tree, Style::Plain, "", Meaning::OfText);
+        Self::new(tree, id, depth)
     }
 
     /// Opens a collection as the value of the key that was added last; this one gets no more entries.
@@ -77,11 +83,11 @@ impl<'t> Collection<'t> {
         Ok(())
     }
 
-    /// The whole value is the number whose text this is, not a mapping.
-    fn become_number<T: Serialize + ?Sized>(&mut self, text: &T) -> Result<(), Error> {
-        let id = text.serialize(Writer { tree: self.tree, depth: self.depth })?;
-        self.tree.node_mut(id).facts.put(Fact::String, false);
-        self.value = id;
+    /// Sets the text of a number.
+    fn set_number<T: Serialize + ?Sized>(&mut self, text: &T) -> Result<(), Error> {
+        let (text, _) = text.serialize(Key)?;
+        let text = self.tree.add_text(&text);
+        self.tree.node_mut(self.id).text = text;
         Ok(())
     }
 
@@ -93,7 +99,8 @@ impl<'t> Collection<'t> {
     }
 
     pub fn finish(self) -> NodeId {
-        if self.tree.node(self.id).first.get().is_none() {
+        let node = self.tree.node(self.id);
+        if node.kind != Kind::Scalar && node.first.get().is_none() {
             self.tree.node_mut(self.id).style = Style::Flow;
         }
         self.value
@@ -131,8 +138,8 @@ macro_rules! fields {
             type Error = Error;
 
             fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
-                if name == NUMBER {
-                    return self.become_number(value);
+                if self.tree.node(self.id).kind == Kind::Scalar {
+                    return self.set_number(value);
                 }
                 self.add_name(name)?;
                 self.add_value(value)

@@ -46,10 +46,7 @@ impl<'a> Place<'a> {
             Edit::Push(..) => self.gap(path, node, node.len()),
             Edit::InsertItem(at, ..) => self.gap(path, node, *at),
             Edit::Remove(key) => Some(self.entry(path, node, index(key)?)),
-            Edit::KeyComment(key, place, _) => {
-                let (name, _) = node.own_entry(key)?;
-                comment(name, *place).is_none().then(|| self.entry(path, node, index(key).unwrap_or(0)))
-            }
+            Edit::KeyComment(key, ..) => Some(self.entry(path, node, index(key)?)),
             Edit::RemoveItem(at) => (*at < node.len()).then(|| self.entry(path, node, *at)),
             Edit::Rename(key, _) => Some(range(entries(node)[index(key)?].0)),
             Edit::Reorder(_) if node.is_empty() => None,
@@ -58,9 +55,7 @@ impl<'a> Place<'a> {
                 let Some((_, parent, at)) = self.parent(path) else { return Some(self.range.clone()) };
                 Some(self.value(path, parent, at, &new.model.value))
             }
-            Edit::SetStyle(_) => Some(self.own(path)),
-            // A comment that is there already is replaced where it stands.
-            Edit::Comment(place, _) => comment(node, *place).is_none().then(|| self.own(path)),
+            Edit::SetStyle(_) | Edit::Comment(..) => Some(self.own(path)),
         }
     }
 

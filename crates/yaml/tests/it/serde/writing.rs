@@ -311,3 +311,33 @@ proptest! {
         check(&float);
     }
 }
+
+/// A number as `serde_json` hands it over when some crate of the program asks it for numbers of any precision.
+#[derive(Serialize)]
+#[serde(rename = "$serde_json::private::Number")]
+struct Exact {
+    #[serde(rename = "$serde_json::private::Number")]
+    text: &'static str,
+}
+
+#[test]
+fn numbers_of_any_precision_are_numbers() {
+    let digits = "31415926535897932384626433832795028841971";
+    assert_eq!(document_of(&Exact { text: digits }).to_string(), format!("{digits}\n"));
+    assert_eq!(scalar(&Exact { text: "1.50" }), (Style::Plain, Resolved::Float(1.5), "1.50".into()));
+    assert_eq!(document_of(&[Exact { text: "1" }, Exact { text: "2" }]).to_string(), "- 1\n- 2\n");
+}
+
+#[test]
+fn a_number_is_no_level_of_nesting() {
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Nested {
+        Number(Exact),
+        List([Box<Nested>; 1]),
+    }
+    let deepest =
+        (0..MAX_DEPTH).fold(Nested::Number(Exact { text: "7" }), |inner, _| Nested::List([Box::new(inner)]));
+    assert!(Document::from_serialize(&deepest).is_ok());
+    assert!(Document::from_serialize(&Nested::List([Box::new(deepest)])).is_err());
+}
