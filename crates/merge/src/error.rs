@@ -92,6 +92,9 @@ pub enum Misfit {
     /// It is about a comment on a line, and there are more lines.
     #[error("the comment on a line is one line")]
     Lines,
+    /// It is about fields that exclude each other, and has others or none.
+    #[error("a mapping is needed with the one field that is to be there, of those that exclude each other")]
+    Variant,
     /// It is about a package inside the package.
     #[error("a package inside the package is upstream's, local's or the original one")]
     Package,

@@ -192,19 +192,22 @@ impl<'a, 'o> Fields<'a, 'o> {
             upstream,
             local: locals.get(key).copied(),
         };
+        let settled = self.settle_members(node, sides, cursor)?;
         let mut before: Option<String> = None;
         let mut seen = HashSet::new();
         for (name, value) in sides.upstream.into_iter().flat_map(NodeRef::entries) {
             let key = name.target().value().into_owned();
-            let place = Place { before: before.as_deref() };
-            self.entry(node, &key, entry(&key, Some((name, value))), place, cursor)?;
+            if !settled.contains(&key.as_str()) {
+                let place = Place { before: before.as_deref() };
+                self.entry(node, &key, entry(&key, Some((name, value))), place, cursor)?;
+            }
             seen.insert(key.clone());
             before = Some(key);
         }
         let known = sides.original.into_iter().filter(|node| is_fields(*node)).flat_map(NodeRef::entries);
         for (name, _) in known {
             let key = name.target().value().into_owned();
-            if !seen.contains(&key) {
+            if !seen.contains(&key) && !settled.contains(&key.as_str()) {
                 let place = Place { before: before.as_deref() };
                 self.entry(node, &key, entry(&key, None), place, cursor)?;
             }

@@ -13,6 +13,8 @@ use lanai_openapi::{Merge, Shape};
 use lanai_types::SafePath;
 use lanai_yaml::{Document, Kind, NodeRef};
 
+use crate::unions;
+
 const KUSTOMIZE: &str = "kustomize.config.k8s.io";
 
 /// A key part that a resource may leave out, and what that means.
@@ -57,6 +59,8 @@ struct Type {
     fields: HashMap<String, Field>,
     /// What is under any other key.
     rest: Option<Field>,
+    /// The fields that exclude each other.
+    members: &'static [&'static str],
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -124,7 +128,7 @@ impl Schemas {
     }
 
     fn add_type(&mut self, fields: HashMap<String, Field>) -> usize {
-        self.types.push(Type { fields, rest: None });
+        self.types.push(Type { fields, ..Type::default() });
         self.types.len() - 1
     }
 
@@ -208,6 +212,11 @@ impl<'a> Cursor<'a> {
         Known { list: &List::Atomic, below: self }
     }
 
+    /// The fields of the mapping that exclude each other.
+    pub fn members(self) -> &'static [&'static str] {
+        self.at.and_then(|at| self.schemas.types.get(at)).map_or(&[], |within| within.members)
+    }
+
     /// Whether a mapping can have the keys of one variant only.
     pub fn has_variants(self) -> bool {
         match self.keys {
@@ -247,10 +256,10 @@ fn known_type(of: &lanai_openapi::Type) -> Type {
             | Shape::Any
             | Shape::Map(_) => return None,
         };
-        let keys = if of.has_variants(name) { Keys::OneVariant } else { Keys::Any };
+        let keys = if of.has_variants(name) || unions::is_typed(name) { Keys::OneVariant } else { Keys::Any };
         Some((name.to_owned(), Field { list, holds, keys }))
     });
-    Type { fields: fields.collect(), rest: None }
+    Type { fields: fields.collect(), rest: None, members: unions::members(of) }
 }
 
 /// A part of what identifies an item: a field and its value. Of a scalar, the field has no name.

@@ -27,6 +27,7 @@ mod sheets;
 mod strategy;
 mod subpackages;
 mod text;
+mod unions;
 
 pub use conflict::{Conflict, ConflictId, ConflictKind, Decider, Side, Subject};
 pub use error::{Error, Misfit};

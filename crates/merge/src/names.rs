@@ -27,6 +27,8 @@ pub(crate) enum Aspect {
     Folder,
     /// The order of the items of a list.
     Order,
+    /// Which of the fields a mapping has that exclude each other.
+    Variant,
 }
 
 impl Aspect {
@@ -42,6 +44,7 @@ impl Aspect {
             Self::Place => "place",
             Self::Folder => "folder",
             Self::Order => "order",
+            Self::Variant => "variant",
         }
     }
 }

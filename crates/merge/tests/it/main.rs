@@ -13,3 +13,4 @@ mod remarks;
 mod resolutions;
 mod strategies;
 mod support;
+mod unions;
