@@ -24,6 +24,7 @@ mod conflicts;
 mod diff;
 mod dirty;
 mod get;
+mod handed;
 mod ignored;
 mod init;
 mod kptfile;

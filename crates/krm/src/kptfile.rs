@@ -15,6 +15,7 @@ mod image;
 mod schema;
 mod sync;
 mod validate;
+mod words;
 
 use std::fmt;
 

@@ -4,7 +4,7 @@ use lanai_krm::package::Folder;
 use lanai_merge::{Conflict, Decider, Side, Subject};
 use lanai_types::SafePath;
 use lanai_yaml::Document;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::args::Format;
 use crate::failure::Failure;
@@ -12,31 +12,26 @@ use crate::failure::Failure;
 /// How many letters of a value a table shows.
 const SHORT: usize = 24;
 
-/// An update, as `-o yaml` and `-o json` print it and `--resolve` reads it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "the report of an update")]
+/// An update, as `-o yaml` and `-o json` print it; `handed` reads it back for `--resolve`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Report {
     /// The name of the package.
     pub package: String,
     /// What was updated: the package, then those inside it.
     pub updates: Vec<Update>,
-    #[serde(default)]
     pub files: Files,
     pub conflicts: Vec<Entry>,
 }
 
 /// From where to where a package went.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    deny_unknown_fields,
-    expecting = "a mapping with package, from, version and to"
-)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Update {
     /// The folder; `.` is the package itself.
     pub package: String,
     /// The commit that both sides began with; none where nobody knows it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// The version that was asked for.
     pub version: String,
@@ -45,8 +40,7 @@ pub(super) struct Update {
 }
 
 /// The files that change.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, expecting = "a mapping with added, changed and removed")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Files {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub added: Vec<SafePath>,
@@ -57,30 +51,29 @@ pub(super) struct Files {
 }
 
 /// A conflict.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "a mapping with the fields of a conflict")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Entry {
     pub id: String,
     /// The package that it is in; `.` is the outermost.
     pub package: String,
     /// The file, from the folder of the outermost package.
     pub file: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub resource: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub field: String,
     pub kind: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub original: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub local: Option<String>,
     /// Whose value the result has: `upstream`, `local`, `original` or `value`; empty where nobody decided.
-    #[serde(default)]
     pub chosen: String,
     /// The value, where another was chosen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
 }
 

@@ -9,6 +9,8 @@ use lanai_krm::{Kptfile, Package};
 use lanai_types::quote::Quoted;
 use lanai_types::{CommitId, SafePath};
 
+use lanai_yaml::{Document, NodeRef, Stream};
+
 use super::{address, upstream};
 use crate::failure::Failure;
 
@@ -74,7 +76,19 @@ pub(super) fn read(package: &Package, folder: &Folder, root: &Path) -> Result<Op
 /// # Errors
 /// When it cannot be read; the repository and the version are named.
 pub(super) fn read_fetched(package: &Package, source: &Source) -> Result<Option<Read>, Failure> {
-    let path = path(&Folder::Root)?;
+    read_inside(package, &Folder::Root, source)
+}
+
+/// As [`read_fetched`], for a folder of the package.
+///
+/// # Errors
+/// The same.
+pub(super) fn read_inside(
+    package: &Package,
+    folder: &Folder,
+    source: &Source,
+) -> Result<Option<Read>, Failure> {
+    let path = path(folder)?;
     let Some(file) = package.get(&path) else { return Ok(None) };
     let shown = match &source.folder {
         Folder::Root => path.to_string(),
@@ -97,8 +111,13 @@ impl Read {
         if text.trim().is_empty() {
             return Err(refused("the Kptfile is empty".into()));
         }
-        let kptfile = Kptfile::parse(text).map_err(|error| refused(error.to_string()))?;
+        let kptfile = Kptfile::parse(text).map_err(|error| unreadable(&shown, text, &error))?;
         Ok(Self { kptfile, shown })
+    }
+
+    /// What is wrong with the whole.
+    pub fn refused_whole(&self, why: &str) -> Failure {
+        Failure::new(format!("{}: {why}", self.shown))
     }
 
     /// What is wrong with a field; the line is that of the field or of what should hold it.
@@ -139,6 +158,22 @@ impl Read {
         let folder = folder.map_err(|why| self.refused(&["upstreamLock", "git", "directory"], &why))?;
         let source = Source { repo: lock.repo.clone(), folder, reference: lock.reference.clone() };
         Ok(Some(Locked { source, commit }))
+    }
+}
+
+/// Why a Kptfile cannot be read: all that is wrong with it, with the lines.
+fn unreadable(shown: &str, text: &str, error: &kptfile::Error) -> Failure {
+    let mut wrong = error.in_words();
+    if let (kptfile::Error::UnknownType { .. }, Ok(stream)) = (error, Stream::parse(text)) {
+        let root = stream.documents().iter().map(Document::root).find(|root| !root.is_null());
+        let says = |root: NodeRef<'_>| {
+            ["apiVersion", "kind"].iter().find_map(|key| root.get(key)).unwrap_or(root).position().line
+        };
+        wrong = wrong.iter().map(|why| format!("line {}: {why}", root.map_or(1, says))).collect();
+    }
+    match &wrong[..] {
+        [one] => Failure::new(format!("{shown}: {one}")),
+        many => Failure::new(format!("{shown}:\n  {}", many.join("\n  "))),
     }
 }
 

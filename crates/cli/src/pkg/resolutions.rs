@@ -4,9 +4,10 @@ use std::path::Path;
 
 use lanai_merge::{ConflictId, Resolution, Take};
 use lanai_types::quote::Quoted;
-use lanai_yaml::{Document, Kind};
+use lanai_yaml::Document;
 
 use super::conflicts::{Entry, Report};
+use super::handed;
 use crate::failure::{Failure, cause};
 use crate::io::Io;
 
@@ -47,19 +48,7 @@ impl Resolutions {
                 .hint("begin with what \"lanai pkg update -o yaml --dry-run\" prints")
         };
         let document = Document::parse(text).map_err(|error| refused(format!("{error:#}")))?;
-        let found = match document.root().kind() {
-            Kind::Mapping => None,
-            Kind::Sequence => Some("a list"),
-            Kind::Scalar if document.root().is_null() => Some("nothing"),
-            Kind::Scalar | Kind::Alias => Some("a single value"),
-        };
-        if let Some(found) = found {
-            let line = document.root().position().line;
-            return Err(refused(format!(
-                "line {line}: there is {found}, where the report of an update is needed: package, updates and conflicts"
-            )));
-        }
-        let report = document.root().deserialize().map_err(|error| refused(format!("{error:#}")))?;
+        let report = handed::report(document.root()).map_err(|wrong| refused(wrong.to_string()))?;
         let lines = |field: &str| {
             let list = document.root().get(field);
             list.map_or_else(Vec::new, |list| list.items().map(|item| item.position().line).collect())
@@ -102,6 +91,18 @@ impl Resolutions {
         let list = wrong.join("\n  ");
         Err(Failure::new(format!("{} does not fit:\n  {list}", Quoted(&self.shown)))
             .hint("print the conflicts again with \"lanai pkg update -o yaml --dry-run\""))
+    }
+}
+
+impl Resolutions {
+    /// Why a decision cannot be followed, with the place where it was made.
+    pub fn refused(&self, package: &str, conflict: &ConflictId, why: &str) -> Failure {
+        let entries = self.report.conflicts.iter().zip(&self.conflict_lines);
+        let mut found =
+            entries.filter(|(entry, _)| entry.id == conflict.as_str() && entry.package == package);
+        // Of two the second one is too many.
+        let line = found.next_back().map_or(1, |(_, line)| *line);
+        Failure::new(format!("{}: line {line}: {why}", self.shown))
     }
 }
 

@@ -22,6 +22,9 @@ pub(super) fn run(tree: &Tree, dialect: Dialect, io: &mut Io<'_>) -> Result<Exit
             lanai_krm::package::Error::Unreadable { path, cause } => {
                 format!("{}: {cause:#}", local.root.join(path.as_str()).display())
             }
+            lanai_krm::package::Error::Ignore { path, cause } => {
+                format!("{}: {cause}", local.root.join(path.as_str()).display())
+            }
             other => other.to_string(),
         })
     })?;

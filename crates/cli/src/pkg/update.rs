@@ -1,14 +1,15 @@
 //! `lanai pkg update`: takes over what changed upstream.
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use lanai_krm::ignore::Dialect;
+use lanai_krm::ignore::{Dialect, IgnoreRules};
 use lanai_krm::kptfile::UpdateStrategy;
-use lanai_krm::package::Folder;
+use lanai_krm::package::{File, Folder};
 use lanai_krm::{Kptfile, Package};
 use lanai_merge::{Conflict, Merged, Options, Policy, Side, Strategy, Take, three_way};
 use lanai_repository::Revision;
+use lanai_types::SafePath;
 use lanai_types::quote::Quoted;
 
 use super::address::Target;
@@ -38,6 +39,7 @@ pub(super) fn run(update: &Update, dialect: Dialect, io: &mut Io<'_>) -> Result<
         dialect,
         version: target.version.as_deref(),
         decisions: Vec::new(),
+        resolutions: resolutions.as_ref(),
         repositories: &mut repositories,
     };
     let git = Git::new(&local.root, io);
@@ -47,20 +49,15 @@ pub(super) fn run(update: &Update, dialect: Dialect, io: &mut Io<'_>) -> Result<
             (false, true) => Some(Care::SaveCopies),
             (false, false) => Some(Care::Refuse(git.ask(scope)?)),
         };
-        finish(work, resolutions.as_ref(), care, io)
+        finish(work, care, io)
     })
 }
 
 /// Merges, and writes what comes out with care; without, it is only shown.
-fn finish(
-    mut work: Work<'_>,
-    resolutions: Option<&Resolutions>,
-    care: Option<Care<'_>>,
-    io: &mut Io<'_>,
-) -> Result<Exit, Failure> {
+fn finish(mut work: Work<'_>, care: Option<Care<'_>>, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let (local, update) = (work.local, work.update);
     let mut outcome = work.all(io)?;
-    if let Some(resolutions) = resolutions {
+    if let Some(resolutions) = work.resolutions {
         work.decisions = resolutions.decisions(&outcome.report)?;
         // What was fetched is still there; what was said about it need not be said again.
         let mut nowhere = std::io::sink();
@@ -124,6 +121,8 @@ struct Work<'a> {
     dialect: Dialect,
     version: Option<&'a str>,
     decisions: Vec<Decision>,
+    /// Where the decisions are from.
+    resolutions: Option<&'a Resolutions>,
     repositories: &'a mut Repositories,
 }
 
@@ -176,11 +175,8 @@ impl Work<'_> {
             return Err(Failure::new(format!("no Kptfile found at {}", Quoted(&root.display().to_string()))));
         };
         let Some(old) = kptfile.source()? else {
-            return Err(Failure::new(format!(
-                "package {} must have an upstream reference",
-                Quoted(kptfile.name())
-            ))
-            .hint("\"lanai pkg get\" makes packages that have one"));
+            let why = format!("package {} must have an upstream reference", Quoted(kptfile.name()));
+            return Err(kptfile.refused_whole(&why).hint("\"lanai pkg get\" makes packages that have one"));
         };
         let name = match folder {
             Folder::Root => self.local.name(),
@@ -231,7 +227,12 @@ impl Work<'_> {
             ..Entry::new(folder, conflict, undecided)
         }));
         report.updates.push(update);
-        self.inside(tree, folder, &old, &new)
+        self.inside(tree, folder, &old, &new).map_err(|failure| {
+            // What cannot be read inside may have come from there.
+            let inner = sides.upstream.direct_subpackages(&Folder::Root);
+            let found = inner.iter().find_map(|at| kptfile::read_inside(&sides.upstream, at, &new).err());
+            found.unwrap_or(failure)
+        })
     }
 
     /// The value that was decided for a conflict, where it is nobody's.
@@ -266,19 +267,60 @@ impl Work<'_> {
             ignore_dialect: self.dialect,
         };
         let merged = three_way(&sides.original, &sides.upstream, &sides.local, &options);
-        let mut merged = merged.map_err(|error| {
-            let failure = Failure::new(match folder {
-                Folder::Root => error.to_string(),
-                Folder::At(path) => format!("package {}: {error}", Quoted(path.as_str())),
-            });
-            match error {
-                lanai_merge::Error::LocallyModified(_) => failure.hint("--strategy names another one"),
-                _ => failure,
-            }
-        })?;
+        let mut merged = merged.map_err(|error| self.unmerged(error, folder))?;
         sides.follow(&mut merged.package)?;
         aside.put_back(&mut merged.package)?;
         Ok(merged)
+    }
+
+    /// Why a package was not merged: a file of it by its path on the disk, a decision by its line.
+    fn unmerged(&self, error: lanai_merge::Error, folder: &Folder) -> Failure {
+        use lanai_merge::Error;
+        let place = |path: &SafePath| {
+            let path = self.local.root.join(folder.to_string()).join(path.as_str());
+            Quoted(&path.components().collect::<PathBuf>().display().to_string()).to_string()
+        };
+        let whole = |text: String| match folder {
+            Folder::Root => Failure::new(text),
+            Folder::At(path) => Failure::new(format!("package {}: {text}", Quoted(path.as_str()))),
+        };
+        let text = error.to_string();
+        match (error, self.resolutions) {
+            (
+                Error::BadValue { conflict, .. }
+                | Error::Unfit { conflict, .. }
+                | Error::TwoResolutions(conflict)
+                | Error::OtherKey(conflict)
+                | Error::PlaceTaken(conflict),
+                Some(resolutions),
+            ) => resolutions.refused(&folder.to_string(), &conflict, &text),
+            (Error::Duplicate { side: Side::Local, resource, path, first_line, second_line }, _) => {
+                Failure::new(format!(
+                    "file {}, line {second_line}: {resource} is there for the second time; the first one is on line {first_line}",
+                    place(&path)
+                ))
+            }
+            (Error::Edit { path, line, cause }, _) => {
+                Failure::new(format!("file {}, line {line}: {cause}", place(&path)))
+            }
+            (Error::Package(lanai_krm::package::Error::Ignore { path, cause }), _)
+                if self.has(folder, &path) =>
+            {
+                Failure::new(format!("file {}: {cause}", place(&path)))
+            }
+            (Error::LocallyModified(_), _) => whole(text).hint("--strategy names another one"),
+            _ => whole(text),
+        }
+    }
+
+    /// Whether the package on the disk has a file with rules that are refused.
+    fn has(&self, folder: &Folder, path: &SafePath) -> bool {
+        let path = match folder {
+            Folder::Root => Ok(path.clone()),
+            Folder::At(outer) => outer.join(path),
+        };
+        let file = path.ok().and_then(|path| self.local.package.get(&path));
+        file.and_then(File::text).is_some_and(|text| IgnoreRules::parse(text).is_err())
     }
 
     /// The flag, else what the Kptfile says, else by resources.

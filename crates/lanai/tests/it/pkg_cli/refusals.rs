@@ -97,10 +97,19 @@ fn kptfiles() {
     check(
         &good,
         "a: [\n",
-        ": the Kptfile cannot be read: yaml: line 2: the document ends inside of a flow collection: a closing bracket is missing",
+        ": line 2, column 1: the document ends inside of a flow collection: a closing bracket is missing\n2 | \n  | ^",
     );
-    check("kind: Kptfile", "kind: Other", ": the Kptfile is of an unknown type: Other of kpt.dev/v1");
-    check("kpt.dev/v1", "kpt.dev/v9", ": the Kptfile is of an unknown type: Kptfile of kpt.dev/v9");
+    let needed = "where \"kpt.dev/v1\" and \"Kptfile\" are needed";
+    check(
+        "kind: Kptfile",
+        "kind: Other",
+        &format!(": line 1: apiVersion is \"kpt.dev/v1\" and kind is \"Other\", {needed}"),
+    );
+    check(
+        "kpt.dev/v1",
+        "kpt.dev/v9",
+        &format!(": line 1: apiVersion is \"kpt.dev/v9\" and kind is \"Kptfile\", {needed}"),
+    );
     let commit = world.commit_of("v1");
     check(
         &commit,
@@ -149,6 +158,104 @@ fn a_kptfile_with_other_line_ends_keeps_them() {
     assert_eq!(world.read("desk/web/Kptfile"), expected);
 }
 
+/// Hands a value back for a conflict.
+fn check_value(world: &World, good: &str, value: &str, expected: &str) {
+    let text = good.replace("chosen: local", &format!("chosen: value\n  value: {value:?}"));
+    check_file(world, &text, expected);
+}
+
+fn check_file(world: &World, text: &str, expected: &str) {
+    world.write("desk/decisions", text);
+    let seen = world.lanai(&["update", "web@v2", "--resolve", "decisions"]);
+    assert_eq!(seen.code, Some(1), "{seen:?}");
+    assert!(seen.stderr.contains(&format!("error: {expected}")), "{expected}\n{}", seen.stderr);
+}
+
+/// Kptfiles that are none: the file and the line are named, in words that need no knowledge of programs.
+#[test]
+fn kptfiles_that_are_none() {
+    let world = World::with_web();
+    let head = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n";
+    let mut number = 0;
+    let mut check = |text: &str, expected: &str| {
+        number += 1;
+        let name = format!("bad{number}");
+        world.write(&format!("desk/{name}/Kptfile"), text);
+        world.publish(&format!("t{number}"), &[(&format!("{name}/Kptfile"), text)]);
+        world.check_failure(
+            &["update", &name],
+            1,
+            &format!("error: file \"~/desk/{name}/Kptfile\":{expected}\n"),
+        );
+        world.check_failure(
+            &["diff", &name],
+            1,
+            &format!("error: file \"~/desk/{name}/Kptfile\":{expected}\n"),
+        );
+        let seen = world.lanai(&["get", &world.address(&format!("{name}@t{number}")), "fetched"]);
+        let told = format!(
+            "error: file \"{name}/Kptfile\" of repository \"{}\" at \"t{number}\":{expected}\n",
+            world.repo()
+        );
+        assert!(seen.stderr.ends_with(&told), "{}", seen.stderr);
+    };
+    check(&format!("{head}upstrem: {{}}\n"), " line 5: there is no field \"upstrem\" in a Kptfile");
+    check(&format!("{head}upstream: 3\n"), " line 5: there is the value \"3\", where an upstream is needed");
+    check(&head.replace("web", "[web]"), " line 4: there is a list, where a text is needed");
+    check(
+        &format!("{head}pipeline:\n  mutators: {{}}\n"),
+        " line 6: there is a mapping, where a list, each item a function, is needed",
+    );
+    check(
+        &format!("{head}pipeline:\n  mutators:\n  - image: a\n    configMap: {{a: [1]}}\n  - exes: b\n"),
+        "\n  line 8: there is a list, where a text is needed\n  line 9: there is no field \"exes\" in a function",
+    );
+    check(&format!("{head}kind: Kptfile\n"), " line 5: the key \"kind\" stands on line 2 already");
+    check(
+        &head.replace("v1", "v9"),
+        " line 1: apiVersion is \"kpt.dev/v9\" and kind is \"Kptfile\", where \"kpt.dev/v1\" and \"Kptfile\" are needed",
+    );
+    check("- a\n", " line 1: a mapping with apiVersion, kind and metadata is needed here");
+    check("null\n", " there is nothing in it");
+    check(
+        "a: [\n",
+        " line 2, column 1: the document ends inside of a flow collection: a closing bracket is missing\n2 | \n  | ^",
+    );
+}
+
+/// What a merge cannot take: the file and the line are named.
+#[test]
+fn resources_and_rules_that_are_none() {
+    let world = World::with_web();
+    world.get_web();
+    let twice = format!("{0}---\n{0}", super::world::DEPLOYMENT);
+    world.write("desk/web/deploy.yaml", &twice);
+    world.commit();
+    let ends = |seen: &super::Seen, expected: &str| {
+        let told = seen.stderr.replace(&world.path("").display().to_string(), "~/");
+        assert!(seen.code == Some(1) && told.ends_with(expected), "{told}");
+    };
+    ends(
+        &world.lanai(&["update", "web@v2"]),
+        "error: file \"~/desk/web/deploy.yaml\", line 16: apps/Deployment/shop/web is there for the second time; the first one is on line 2\n",
+    );
+    world.git("desk", &["reset", "-q", "--hard", "HEAD~1"]);
+    world.write("desk/web/.krmignore", &format!("a\n{}\n", "x".repeat(5_000)));
+    world.commit();
+    let long = "line 2: the pattern has more than the 4096 bytes that are allowed\n";
+    ends(&world.lanai(&["tree", "web"]), &format!("error: ~/desk/web/.krmignore: {long}"));
+    ends(&world.lanai(&["update", "web@v2"]), &format!("error: file \"~/desk/web/.krmignore\": {long}"));
+    world.git("desk", &["reset", "-q", "--hard", "HEAD~1"]);
+    world.publish(
+        "v3",
+        &[("web/sub/Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  nam: x\n")],
+    );
+    ends(
+        &world.lanai(&["update", "web@v3"]),
+        "error: file \"web/sub/Kptfile\" of repository \"file://~/remote\" at \"v3\": line 4: there is no field \"nam\" in the metadata\n",
+    );
+}
+
 /// Decisions that are none: the line is named.
 #[test]
 fn decisions() {
@@ -165,14 +272,42 @@ fn decisions() {
         assert!(hint.contains("lanai pkg update -o yaml --dry-run"), "{hint}");
         assert_eq!(world.git("desk", &["status", "--porcelain"]), "?? decisions\n");
     };
-    let needed = "where the report of an update is needed: package, updates and conflicts";
-    check("", &format!("decisions: line 1: there is nothing, {needed}"));
-    check("\n- a\n", &format!("decisions: line 2: there is a list, {needed}"));
-    check("hello\n", &format!("decisions: line 1: there is a single value, {needed}"));
-    check("package: web\n", "decisions: line 1, column 1: missing field `updates`");
+    let needed = "where the report of an update: package, updates and conflicts is needed";
+    check("", &format!("decisions: line 1, column 1: there is nothing, {needed}"));
+    check("\n- a\n", &format!("decisions: line 2, column 1: there is a list, {needed}"));
+    check("hello\n", &format!("decisions: line 1, column 1: there is the value \"hello\", {needed}"));
+    check("package: web\n", "decisions: line 1, column 1: the field \"updates\" is missing");
     check(
         "package: web\nupdates: []\nconflicts: [a]\n",
-        "decisions: conflicts[0]: line 3, column 13: invalid type: string \"a\", expected a mapping with the fields of a conflict",
+        "decisions: line 3, column 13: there is the value \"a\", where a mapping with the fields of a conflict is needed",
+    );
+    check(
+        "package: [a]\nupdates: []\nconflicts: []\n",
+        "decisions: line 1, column 10: there is a list, where a text is needed",
+    );
+    check(
+        "package: 3\nupdates: []\nconflicts: []\n",
+        "decisions: line 1, column 10: there is the value \"3\", where a text is needed; put it in quotes",
+    );
+    check(
+        "package: web\nupdates: {}\nconflicts: []\n",
+        "decisions: line 2, column 10: there is a mapping, where a list is needed",
+    );
+    check(
+        "package: web\nupdates: []\nconflicts:\n",
+        "decisions: line 3, column 11: there is nothing, where a list is needed",
+    );
+    check(
+        "package: web\nupdates: []\nconflict: []\n",
+        "decisions: line 3, column 1: there is no field \"conflict\" here, only package, updates, files, conflicts",
+    );
+    check(
+        "package: web\nupdates: []\nfiles: {added: [../x]}\nconflicts: []\n",
+        "decisions: line 3, column 17: path \"../x\" has a segment \".\" or \"..\"",
+    );
+    check(
+        "package: web\npackage: web\nupdates: []\nconflicts: []\n",
+        "decisions: line 2, column 1: the field \"package\" is there twice",
     );
     let seen = world.lanai(&["update", "web@v2", "--policy", "fail", "-o", "yaml"]);
     let good = seen.stdout.replace("chosen: \"\"", "chosen: local");
@@ -184,6 +319,21 @@ fn decisions() {
         &unfit("chosen is \"other\"; it can be upstream, local, original or value"),
     );
     check(&good.replace("chosen: local", "chosen: value"), &unfit("chosen is value, and there is no value"));
+    check_value(
+        &world,
+        &good,
+        "[1",
+        &format!("decisions: line {line}: the value for conflict \"{id}\" cannot be read: "),
+    );
+    let again = good[good.find("- id: ").unwrap()..].replace("chosen: local", "chosen: upstream");
+    check_file(
+        &world,
+        &format!("{good}{again}"),
+        &format!(
+            "decisions: line {}: there are two resolutions for conflict \"{id}\", and they differ",
+            good.lines().count() + 1
+        ),
+    );
     check(
         &good.replace("upstream: \"2\"", "upstream: \"3\""),
         &unfit("the upstream value is another one now"),

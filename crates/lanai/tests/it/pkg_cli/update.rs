@@ -224,7 +224,7 @@ fn bad_input_is_named() {
     world.check_failure(
         &["update", "plain"],
         1,
-        "error: package \"plain\" must have an upstream reference\nhint: \"lanai pkg get\" makes packages that have one\n",
+        "error: file \"~/desk/plain/Kptfile\": package \"plain\" must have an upstream reference\nhint: \"lanai pkg get\" makes packages that have one\n",
     );
     world.check_failure(
         &["update", "nowhere"],
@@ -235,8 +235,7 @@ fn bad_input_is_named() {
     world.check_failure(
         &["update", "broken"],
         1,
-        "error: file \"~/desk/broken/Kptfile\": the Kptfile cannot be read: yaml: unmarshal errors:\n  \
-         line 4: field nam not found in type yaml.ObjectMeta\n",
+        "error: file \"~/desk/broken/Kptfile\": line 4: there is no field \"nam\" in the metadata\n",
     );
     world.check_failure(&["update", "plain@a@b"], 1, "error: at most 1 version permitted\n");
     world.get_web();
@@ -330,7 +329,7 @@ fn a_kptfile_of_upstream_that_cannot_be_read_is_named() {
     let kptfile = world.read("upstream/web/Kptfile");
     world.publish("v3", &[("web/Kptfile", &format!("{kptfile}unknown: 1\n"))]);
     let repo = world.repo().replace(&world.path("").display().to_string(), "~/");
-    let why = "the Kptfile cannot be read: yaml: unmarshal errors:\n  line 7: field unknown not found in type v1.KptFile\n";
+    let why = "line 7: there is no field \"unknown\" in a Kptfile\n";
     world.check_failure(
         &["update", "web@v3"],
         1,
