@@ -6,7 +6,7 @@ use crate::support::{check, lines, one, package, policy, text};
 
 /// A pod with these lines below its container.
 fn pod(container: &str) -> String {
-    let body: String = container.lines().map(|line| format!("    {line}\n")).collect();
+    let body = indented(container, 4);
     format!("apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\nspec:\n  containers:\n  - name: c\n{body}")
 }
 
@@ -169,7 +169,8 @@ fn other_fields_that_exclude_each_other() {
 }
 
 fn indented(text: &str, by: usize) -> String {
-    text.lines().map(|line| format!("{:by$}{line}\n", "")).collect()
+    let lines: Vec<String> = text.lines().map(|line| format!("{:by$}{line}\n", "")).collect();
+    lines.concat()
 }
 
 #[test]
