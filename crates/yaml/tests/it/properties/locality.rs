@@ -46,7 +46,10 @@ impl<'a> Place<'a> {
             Edit::Push(..) => self.gap(path, node, node.len()),
             Edit::InsertItem(at, ..) => self.gap(path, node, *at),
             Edit::Remove(key) => Some(self.entry(path, node, index(key)?)),
-            Edit::KeyComment(key, ..) => Some(self.entry(path, node, index(key)?)),
+            Edit::KeyComment(key, place, _) => {
+                let (name, _) = node.own_entry(key)?;
+                Some(self.with(comment(name, *place), self.entry(path, node, index(key)?)))
+            }
             Edit::RemoveItem(at) => (*at < node.len()).then(|| self.entry(path, node, *at)),
             Edit::Rename(key, _) => Some(range(entries(node)[index(key)?].0)),
             Edit::Reorder(_) if node.is_empty() => None,
@@ -55,8 +58,18 @@ impl<'a> Place<'a> {
                 let Some((_, parent, at)) = self.parent(path) else { return Some(self.range.clone()) };
                 Some(self.value(path, parent, at, &new.model.value))
             }
-            Edit::SetStyle(_) | Edit::Comment(..) => Some(self.own(path)),
+            Edit::SetStyle(_) => Some(self.own(path)),
+            Edit::Comment(place, _) => Some(self.with(comment(node, *place), self.own(path))),
         }
+    }
+
+    /// The bytes of an entry with those of a comment that belongs to it but stands elsewhere, as one above an empty item does.
+    fn with(&self, comment: Option<String>, entry: Range<usize>) -> Range<usize> {
+        let Some(comment) = comment else { return entry };
+        let first = comment.lines().next().unwrap_or("");
+        let at = self.text[..entry.end].rfind(first).unwrap_or(entry.start);
+        let from = self.text[..at].trim_end_matches([' ', '\t']).len();
+        entry.start.min(from)..entry.end
     }
 
     /// A value that is set: its own bytes when both are on one line, else all up to what follows.
