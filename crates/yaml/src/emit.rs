@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::document::Document;
 use crate::extent::{Extent, Extents};
-use crate::layout::{Habits, Layout, Pieces};
+use crate::layout::{Habits, Layout, Notation, Pieces, json};
 use crate::syntax;
 use crate::syntax::token::Span;
 use crate::tree::{Comment, Entry, Fact, Kind, NodeId, State, Style, Tree};
@@ -32,7 +32,7 @@ pub(crate) fn comment_text(source: &str, comment: Option<&Comment>) -> Option<St
 pub(crate) fn lossless(document: &Document) -> String {
     let tree = &*document.tree;
     if tree.node(tree.root).state == State::New {
-        let pieces = Layout::new(document, Habits { step: 2, dash: 0 }).root(tree.root);
+        let pieces = Layout::new(document, Habits { step: 2, dash: 0 }, Notation::Yaml).root(tree.root);
         return join_root(&pieces);
     }
     let extents = Extents::new(&document.source, tree);
@@ -42,6 +42,7 @@ pub(crate) fn lossless(document: &Document) -> String {
         extents,
         gone: gone_comments(tree),
         habits: OnceCell::new(),
+        notation: OnceCell::new(),
         crlf: uses_crlf(&document.source),
         finished_last: Cell::new(false),
         composed: RefCell::default(),
@@ -108,6 +109,7 @@ struct Emitter<'a> {
     /// Comments that were replaced or removed, in the order of the source.
     gone: Vec<Span>,
     habits: OnceCell<Habits>,
+    notation: OnceCell<Notation>,
     /// Lines end with `\r\n`.
     crlf: bool,
     /// The block scalar at the end of the text was told that it has no line break.
@@ -194,7 +196,9 @@ impl Emitter<'_> {
 
     fn layout(&self, id: NodeId) -> Layout<'_> {
         let document = || *self.habits.get_or_init(|| Habits::of_document(self.tree));
-        Layout::new(self.document, Habits::around(self.tree, id, document))
+        let is_json = || json::is_json(self.tree.span.of(&self.document.source));
+        let notation = *self.notation.get_or_init(|| if is_json() { Notation::Json } else { Notation::Yaml });
+        Layout::new(self.document, Habits::around(self.tree, id, document), notation)
     }
 
     /// The entries of a collection.

@@ -1,10 +1,12 @@
 //! How new content is laid out: the text of nodes that have no place in the source.
 
+pub(crate) mod json;
+
 use crate::document::Document;
 use crate::edit::CommentPlace;
 use crate::emit;
 use crate::node::NodeRef;
-use crate::scalar::{self, Place, present};
+use crate::scalar::{self, Place, Resolved, present};
 use crate::tree::{Fact, Kind, NodeId, State, Style, Tree};
 
 /// The habits of the neighbourhood that new content follows.
@@ -102,6 +104,15 @@ pub(crate) struct Layout<'a> {
     document: &'a Document,
     habits: Habits,
     pub block_scalars: BlockScalars,
+    notation: Notation,
+}
+
+/// What new content is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Notation {
+    Yaml,
+    /// As the rest of the document.
+    Json,
 }
 
 /// Whether text over several lines may be written as a block scalar.
@@ -113,8 +124,8 @@ pub(crate) enum BlockScalars {
 }
 
 impl<'a> Layout<'a> {
-    pub fn new(document: &'a Document, habits: Habits) -> Self {
-        Self { document, habits, block_scalars: BlockScalars::Allowed }
+    pub fn new(document: &'a Document, habits: Habits, notation: Notation) -> Self {
+        Self { document, habits, block_scalars: BlockScalars::Allowed, notation }
     }
 
     /// Takes up the habit of a collection of a kind that was that much deeper than its key.
@@ -325,6 +336,12 @@ impl<'a> Layout<'a> {
             Kind::Alias => format!("*{}", node.value()),
             Kind::Scalar => {
                 let raw = self.document.tree.node(id);
+                // A key that is no string would become one.
+                let as_json = place.flow && self.notation == Notation::Json;
+                let as_json = as_json && (!place.key || node.resolved() == Resolved::Str);
+                if let Some(text) = as_json.then(|| json::scalar(node)).flatten() {
+                    return text;
+                }
                 let kind = if raw.is(Fact::String) { scalar::Kind::String } else { scalar::Kind::Other };
                 present(&node.value(), kind, self.style_of(node), place)
             }

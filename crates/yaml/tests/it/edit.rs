@@ -255,6 +255,26 @@ fn removal_takes_the_entry_and_its_comments() {
 }
 
 #[test]
+fn what_is_added_to_json_is_json() {
+    check("{\"a\": 1}\n", set(&["b"], "x"), "{\"a\": 1, \"b\": \"x\"}\n");
+    check("{\"a\": 1}\n", set(&["a"], "x\u{7}\ny"), "{\"a\": \"x\\u0007\\ny\"}\n");
+    check(
+        "{\n  \"a\": 1\n}\n",
+        set(&["b"], yaml("{c: [x, null, 1.50]}")),
+        "{\n  \"a\": 1,\n  \"b\": {\"c\": [\"x\", null, 1.50]}\n}\n",
+    );
+    check(
+        "{\"a\": []}\n",
+        |root| root.reborrow().get_mut("a").and_then(|mut list| list.push("yes")).expect("it can be added"),
+        "{\"a\": [\"yes\"]}\n",
+    );
+    check("{a: 1}\n", set(&["b"], "x"), "{a: 1, b: x}\n");
+    let mut document = Document::parse("{\"a\": 1}\n").expect("it is YAML");
+    set(&["a"], yaml("[~, 0x1f, +1, .5]"))(&mut document.root_mut());
+    assert_eq!(document.to_string(), "{\"a\": [null, 31, 1, 0.5]}\n");
+}
+
+#[test]
 fn a_notice_at_the_top_outlives_the_first_entry() {
     let remove = |root: &mut NodeMut<'_>| assert!(root.remove("a").expect("it can be removed"));
     check("---\n# Licence\n\na: 1\nb: 2\n", remove, "---\n# Licence\n\nb: 2\n");
