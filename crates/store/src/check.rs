@@ -1,0 +1,72 @@
+//! Requests that no store takes, found before any back end is asked.
+
+use std::collections::BTreeSet;
+
+use lanai_types::{ByteSize, Sha256Digest};
+
+use crate::error::Invalid;
+use crate::{Attributes, Key, Limits, Object, Transaction};
+
+/// Checks what can be checked without looking at the store.
+pub(crate) fn transaction(transaction: &Transaction, limits: &Limits) -> Result<(), Invalid> {
+    let writes = &transaction.writes;
+    if writes.is_empty() {
+        return Err(Invalid::Empty);
+    }
+    if writes.len() > limits.max_writes {
+        return Err(Invalid::TooManyWrites { found: writes.len(), limit: limits.max_writes });
+    }
+    let mut keys = BTreeSet::new();
+    let mut named: BTreeSet<Sha256Digest> = BTreeSet::new();
+    let mut total = 0;
+    for write in writes {
+        if !keys.insert(write.key()) {
+            return Err(Invalid::WrittenTwice { key: write.key().clone() });
+        }
+        if let Some(object) = write.object() {
+            total += check_object(write.key(), object, limits)?;
+            named.extend(&object.blobs);
+        }
+    }
+    for blob in &transaction.blobs {
+        let found = size(blob.content().len());
+        if found > limits.max_blob {
+            return Err(Invalid::BlobTooLarge { digest: blob.digest(), found, limit: limits.max_blob });
+        }
+        if !named.contains(&blob.digest()) {
+            return Err(Invalid::BlobUnnamed { digest: blob.digest() });
+        }
+        total += found.get();
+    }
+    let found = ByteSize::bytes(total);
+    if found > limits.max_transaction {
+        return Err(Invalid::TransactionTooLarge { found, limit: limits.max_transaction });
+    }
+    Ok(())
+}
+
+fn check_object(key: &Key, object: &Object, limits: &Limits) -> Result<u64, Invalid> {
+    let value = size(object.value.len());
+    if value > limits.max_value {
+        return Err(Invalid::ValueTooLarge { key: key.clone(), found: value, limit: limits.max_value });
+    }
+    let attributes = attributes_size(&object.attributes);
+    if attributes > limits.max_attributes {
+        let limit = limits.max_attributes;
+        return Err(Invalid::AttributesTooLarge { key: key.clone(), found: attributes, limit });
+    }
+    let blobs = object.blobs.len();
+    if blobs > limits.max_blobs {
+        return Err(Invalid::TooManyBlobs { key: key.clone(), found: blobs, limit: limits.max_blobs });
+    }
+    Ok(value.get() + attributes.get())
+}
+
+fn attributes_size(attributes: &Attributes) -> ByteSize {
+    let all = attributes.labels.iter().chain(&attributes.fields);
+    size(all.map(|(name, value)| name.len() + value.len()).sum())
+}
+
+const fn size(bytes: usize) -> ByteSize {
+    ByteSize::bytes(bytes as u64)
+}

@@ -1,0 +1,265 @@
+//! Opening a store, and refusing what is not one.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
+
+use lanai_types::ByteSize;
+use rusqlite::{Connection, OpenFlags};
+
+use super::query::unsigned;
+use super::schema::{self, APPLICATION, MIGRATIONS};
+use super::wal;
+use crate::row::SharedKeyring;
+use crate::seal::{self, KeyId, Keyring};
+
+/// Names of the files in a data directory.
+pub(crate) const DATABASE: &str = "store.db";
+const LOG: &str = "store.db-wal";
+const KEYS: &str = "store.key";
+const LOCK: &str = "store.lock";
+
+/// Why a store cannot be opened. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process has it.
+    #[error("the store in \"{}\" is in use by another process", folder.display())]
+    Locked {
+        /// The data directory.
+        folder: PathBuf,
+    },
+    /// A file cannot be used.
+    #[error("\"{}\" cannot be used", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file that is not a store.
+    #[error("\"{}\" is not a store: {why}", path.display())]
+    NotAStore {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        why: String,
+    },
+    /// A file that a newer program wrote.
+    #[error("\"{}\" was written by a newer program: {why}", path.display())]
+    TooNew {
+        /// The file.
+        path: PathBuf,
+        /// The versions.
+        why: String,
+    },
+    /// A file that is not as it was written. It is left as it is.
+    #[error("\"{}\" is damaged: {what}; restore a backup, or look at what \"lanai store verify\" says", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        what: String,
+    },
+    /// The keys for secrets are not there, or cannot be used.
+    #[error("secrets cannot be opened")]
+    Keys(#[from] seal::Error),
+    /// Secrets are sealed with keys, and the key file is missing.
+    #[error("the store in \"{}\" holds secrets, and the key file \"{KEYS}\" is missing", folder.display())]
+    KeysMissing {
+        /// The data directory.
+        folder: PathBuf,
+    },
+    /// SQLite refuses.
+    #[error("\"{}\" cannot be opened", path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: rusqlite::Error,
+    },
+}
+
+/// What is open.
+pub(crate) struct Opened {
+    pub(crate) lock: File,
+    pub(crate) writer: Connection,
+    pub(crate) readers: Vec<Connection>,
+    pub(crate) keys: SharedKeyring,
+}
+
+/// How a commit waits for the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// A commit returns when the disk has it.
+    Synced,
+    /// A commit returns at once. Exists so that the tests can see that they notice.
+    Unsynced,
+}
+
+pub(crate) fn open(
+    folder: &Path,
+    readers: usize,
+    check_up_to: ByteSize,
+    durability: Durability,
+) -> Result<Opened, OpenError> {
+    fs::create_dir_all(folder).map_err(|source| OpenError::Io { path: folder.to_owned(), source })?;
+    let lock = take_lock(folder)?;
+    let path = folder.join(DATABASE);
+    check_files(folder, &path)?;
+    let mut writer = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+    prepare(&mut writer, &path, check_up_to)?;
+    File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .map_err(|source| OpenError::Io { path: folder.to_owned(), source })?;
+    let synchronous = match durability {
+        Durability::Synced => "FULL",
+        Durability::Unsynced => "OFF",
+    };
+    let wrong = |source| OpenError::Sqlite { path: path.clone(), source };
+    writer.pragma_update(None, "synchronous", synchronous).map_err(wrong)?;
+    let keys = open_keys(folder, &writer)?;
+    let readers = (0..readers.max(1)).map(|_| {
+        let reader = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        reader.pragma_update(None, "query_only", true).map_err(wrong)?;
+        Ok(reader)
+    });
+    Ok(Opened { lock, readers: readers.collect::<Result<_, OpenError>>()?, writer, keys })
+}
+
+/// The right to write; ends with the process.
+pub(crate) fn take_lock(folder: &Path) -> Result<File, OpenError> {
+    let path = folder.join(LOCK);
+    let wrong = |source| OpenError::Io { path: path.clone(), source };
+    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(wrong)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(OpenError::Locked { folder: folder.to_owned() }),
+        Err(TryLockError::Error(error)) => Err(wrong(error)),
+    }
+}
+
+/// Looks at the files before SQLite may change them.
+fn check_files(folder: &Path, path: &Path) -> Result<(), OpenError> {
+    let log = folder.join(LOG);
+    let log_is_there = fs::metadata(&log).is_ok_and(|found| found.len() > 0);
+    let database_is_there = fs::metadata(path).is_ok_and(|found| found.len() > 0);
+    if log_is_there && !database_is_there {
+        let what = format!("it is missing or empty, and its log \"{LOG}\" is not");
+        return Err(OpenError::Damaged { path: path.to_owned(), what });
+    }
+    if log_is_there
+        && let Some(what) = wal::damage(&log).map_err(|source| OpenError::Io { path: log.clone(), source })?
+    {
+        return Err(OpenError::Damaged { path: log, what });
+    }
+    Ok(())
+}
+
+pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, OpenError> {
+    let open = || {
+        let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        connection.busy_timeout(std::time::Duration::from_secs(10))?;
+        connection.set_prepared_statement_cache_capacity(128);
+        Ok(connection)
+    };
+    open().map_err(|source| OpenError::Sqlite { path: path.to_owned(), source })
+}
+
+fn prepare(connection: &mut Connection, path: &Path, check_up_to: ByteSize) -> Result<(), OpenError> {
+    let found = identify(connection, path)?;
+    let wrong = |error| say(path, error);
+    if found == Found::New {
+        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(wrong)?;
+    }
+    connection.pragma_update(None, "journal_mode", "WAL").map_err(wrong)?;
+    match schema::migrate(connection, MIGRATIONS) {
+        Ok(_) => {}
+        Err(schema::Error::Sqlite(error)) => return Err(say(path, error)),
+        Err(error @ schema::Error::TooNew { .. }) => {
+            return Err(OpenError::TooNew { path: path.to_owned(), why: error.to_string() });
+        }
+    }
+    let size = fs::metadata(path).map_or(0, |found| found.len());
+    if ByteSize::bytes(size) <= check_up_to
+        && let Some(what) = quick_check(connection).map_err(wrong)?
+    {
+        return Err(OpenError::Damaged { path: path.to_owned(), what });
+    }
+    check_meta(connection, path)
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    New,
+    Ours,
+}
+
+/// Whether a file is new, ours, or neither.
+pub(crate) fn identify(connection: &Connection, path: &Path) -> Result<Found, OpenError> {
+    let wrong = |error| say(path, error);
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(wrong)?;
+    let application: i32 =
+        connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(wrong)?;
+    match (application, tables) {
+        (APPLICATION, _) => Ok(Found::Ours),
+        (0, 0) => Ok(Found::New),
+        (other, _) => {
+            let why = format!("its application id is {other:#x}, and not {APPLICATION:#x}");
+            Err(OpenError::NotAStore { path: path.to_owned(), why })
+        }
+    }
+}
+
+/// SQLite's own check of its pages; the first thing that it finds.
+pub(crate) fn quick_check(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    Ok((found != "ok").then_some(found))
+}
+
+fn check_meta(connection: &Connection, path: &Path) -> Result<(), OpenError> {
+    let damaged = |what: String| OpenError::Damaged { path: path.to_owned(), what };
+    let sql = "SELECT (SELECT count(*) FROM meta), (SELECT head FROM meta), (SELECT horizon FROM meta),
+        (SELECT coalesce(max(revision), 0) FROM version)";
+    let (rows, head, horizon, newest) = connection
+        .query_row(sql, [], |row| {
+            Ok((unsigned(row, 0)?, unsigned(row, 1)?, unsigned(row, 2)?, unsigned(row, 3)?))
+        })
+        .map_err(|error| damaged(format!("its table of revisions cannot be read: {error}")))?;
+    if rows != 1 || horizon > head || newest > head || (head > horizon && newest != head) {
+        return Err(damaged(format!(
+            "the newest revision should be {head}, with history from {horizon} on, and {newest} is the newest there is"
+        )));
+    }
+    Ok(())
+}
+
+fn open_keys(folder: &Path, connection: &Connection) -> Result<SharedKeyring, OpenError> {
+    let path = folder.join(DATABASE);
+    let used: Vec<u32> = connection
+        .prepare("SELECT id FROM seal_key")
+        .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect())
+        .map_err(|source| OpenError::Sqlite { path, source })?;
+    let file = folder.join(KEYS);
+    let keys = match Keyring::load(&file)? {
+        Some(keys) => keys,
+        None if used.is_empty() => Keyring::create(&file)?,
+        None => return Err(OpenError::KeysMissing { folder: folder.to_owned() }),
+    };
+    if let Some(id) = used.into_iter().map(KeyId).find(|id| !keys.has(*id)) {
+        return Err(seal::Error::Missing { id, path: file }.into());
+    }
+    Ok(Arc::new(RwLock::new(keys)))
+}
+
+/// A failure of SQLite while a store is opened.
+pub(crate) fn say(path: &Path, error: rusqlite::Error) -> OpenError {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    let path = path.to_owned();
+    match error.sqlite_error_code() {
+        Some(NotADatabase) => OpenError::NotAStore { path, why: error.to_string() },
+        Some(DatabaseCorrupt) => OpenError::Damaged { path, what: error.to_string() },
+        _ => OpenError::Sqlite { path, source: error },
+    }
+}

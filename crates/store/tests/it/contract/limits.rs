@@ -1,0 +1,82 @@
+//! Every limit, on its edge.
+
+use lanai_store::error::Invalid;
+use lanai_store::{Blob, Error, Limits, Object, Store, Transaction, Write};
+use lanai_types::ByteSize;
+
+use crate::support::{key, labelled, object};
+
+pub const SMALL: Limits = Limits {
+    max_value: ByteSize::kib(4),
+    max_attributes: ByteSize::bytes(100),
+    max_blobs: 3,
+    max_blob: ByteSize::kib(100),
+    max_writes: 4,
+    max_transaction: ByteSize::kib(110),
+    max_history: 10_000,
+    max_window: 100,
+    max_window_bytes: ByteSize::mib(1),
+};
+
+fn create(raw: &str, object: Object) -> Write {
+    Write::Create { key: key(raw), object }
+}
+
+pub async fn limits_hold_on_their_edges(store: &dyn Store) {
+    let refused = async |transaction: Transaction| match store.commit(transaction).await {
+        Err(Error::Invalid(invalid)) => Some(invalid),
+        Ok(_) => None,
+        Err(other) => panic!("{other}"),
+    };
+    let value = |length: usize| Object::plain(vec![7; length]);
+    assert_eq!(refused(create("a/x/1", value(4096)).into()).await, None);
+    let invalid = refused(create("a/x/2", value(4097)).into()).await.unwrap();
+    assert_eq!(invalid.to_string(), "\"a/x/2\" has 4097 B, and at most 4 KiB are taken");
+
+    let label = |length: usize| labelled("", &[("name", &"v".repeat(length))]);
+    assert_eq!(refused(create("a/x/3", label(96)).into()).await, None);
+    assert!(matches!(
+        refused(create("a/x/4", label(97)).into()).await,
+        Some(Invalid::AttributesTooLarge { .. })
+    ));
+
+    let with_blobs = |raw: &str, contents: Vec<Vec<u8>>| {
+        let blobs: Vec<Blob> = contents.into_iter().map(Blob::new).collect();
+        let named = Object { blobs: blobs.iter().map(Blob::digest).collect(), ..object("") };
+        Transaction { blobs, ..create(raw, named).into() }
+    };
+    let distinct = |number: u8| (0..number).map(|at| vec![at]).collect::<Vec<_>>();
+    assert_eq!(refused(with_blobs("a/x/5", distinct(3))).await, None);
+    assert!(matches!(refused(with_blobs("a/x/6", distinct(4))).await, Some(Invalid::TooManyBlobs { .. })));
+    assert_eq!(refused(with_blobs("a/x/7", vec![vec![1; 102_400]])).await, None);
+    assert!(matches!(
+        refused(with_blobs("a/x/8", vec![vec![1; 102_401]])).await,
+        Some(Invalid::BlobTooLarge { .. })
+    ));
+
+    let many = |first: usize, number: usize| {
+        let writes = (first..first + number).map(|at| create(&format!("a/x/{at}"), object(""))).collect();
+        Transaction { writes, ..Transaction::default() }
+    };
+    assert_eq!(refused(many(100, 4)).await, None);
+    assert_eq!(refused(many(200, 5)).await, Some(Invalid::TooManyWrites { found: 5, limit: 4 }));
+
+    assert_eq!(refused(with_blobs("a/x/9", vec![vec![2; 102_400], vec![3; 10_240]])).await, None);
+    let too_large = refused(with_blobs("a/x/10", vec![vec![4; 102_400], vec![5; 10_241]])).await;
+    assert!(matches!(too_large, Some(Invalid::TransactionTooLarge { .. })));
+}
+
+pub async fn what_makes_no_sense_is_refused(store: &dyn Store) {
+    let refused = async |transaction: Transaction| match store.commit(transaction).await {
+        Err(Error::Invalid(invalid)) => invalid,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(refused(Transaction::default()).await, Invalid::Empty);
+    let twice = vec![create("a/x/1", object("")), create("a/x/1", object(""))];
+    let twice = Transaction { writes: twice, ..Transaction::default() };
+    assert_eq!(refused(twice).await, Invalid::WrittenTwice { key: key("a/x/1") });
+    let idle = Blob::new("idle");
+    let unnamed = Transaction { blobs: vec![idle.clone()], ..create("a/x/1", object("")).into() };
+    assert_eq!(refused(unnamed).await, Invalid::BlobUnnamed { digest: idle.digest() });
+    assert_eq!(store.current().await.unwrap().get(), 0);
+}
