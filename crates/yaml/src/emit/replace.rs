@@ -56,7 +56,7 @@ impl Emitter<'_> {
                 Behind::Dash { content: self.extents.column(place.start) as usize }
             }
             Kind::Sequence => Behind::Dash { content: column + 2 },
-            _ => Behind::Key,
+            Kind::Mapping | Kind::Scalar | Kind::Alias => Behind::Key,
         };
         self.edited_behind(id, node.mark, &layout.value(id, column, behind), splices);
     }
