@@ -118,8 +118,9 @@ impl Tree {
     /// Gives comments of an entry that goes to the one behind it, where they stand above it on the line of a dash or an
     /// anchor: they are about what all of these entries are in.
     pub(super) fn hand_down_comments(&mut self, first: NodeId, last: NodeId, source: &str) {
-        let Some(behind) = self.node(last).next.get() else { return };
         let start = self.start(first);
+        let stands_behind = |id: &NodeId| self.node(*id).state != State::New && self.start(*id) > start;
+        let Some(behind) = self.node(last).next.get().filter(stands_behind) else { return };
         let is_above = |comment: &Comment| {
             let line = source[..comment.span.start as usize].rsplit(['\n', '\r']).next().unwrap_or("");
             !comment.changed && comment.span.end <= start && !line.trim().is_empty()

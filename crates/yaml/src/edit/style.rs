@@ -140,6 +140,19 @@ impl NodeMut<'_> {
         tree.touch_comment(id);
     }
 
+    /// Puts a comment that was set on the line of the root above it, where the root became a block, which has no such line.
+    pub(super) fn lift_line_comment(&mut self) {
+        let node = self.read();
+        let has_line = node.parent().is_some() || node.style() != Style::Block || node.is_empty();
+        let tree = &self.document.tree;
+        let set = tree.comment(self.id, CommentPlace::Line).filter(|line| !has_line && line.span.is_empty());
+        let Some(line) = emit::comment_text(&self.document.source, set) else { return };
+        let head = node.head_comment().map_or(line.clone(), |head| format!("{head}\n{line}"));
+        let id = self.id;
+        self.tree().set_comment(id, CommentPlace::Line, "");
+        self.tree().set_comment(id, CommentPlace::Head, &head);
+    }
+
     pub(super) fn is_inside_flow(&self) -> bool {
         std::iter::successors(self.read().parent(), |node| node.parent())
             .any(|node| node.style() == Style::Flow)

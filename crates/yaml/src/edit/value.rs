@@ -107,6 +107,7 @@ impl NodeMut<'_> {
             tree.cuts.remove(&id);
         }
         tree.touch(id);
+        self.lift_line_comment();
         self.add_comments(brought);
         Ok(())
     }

@@ -255,6 +255,16 @@ fn removal_takes_the_entry_and_its_comments() {
 }
 
 #[test]
+fn a_comment_on_the_line_of_a_root_that_becomes_a_block_stands_above_it() {
+    let edit = |root: &mut NodeMut<'_>| {
+        root.set_comment(CommentPlace::Line, "# new").expect("the comment can be set");
+        root.set(yaml("a: 1\nb: 2\n")).expect("the value can be set");
+    };
+    check("1\n", edit, "# new\na: 1\nb: 2\n");
+    check("# old\n1\n", edit, "# old\n# new\na: 1\nb: 2\n");
+}
+
+#[test]
 fn what_is_added_to_json_is_json() {
     check("{\"a\": 1}\n", set(&["b"], "x"), "{\"a\": 1, \"b\": \"x\"}\n");
     check("{\"a\": 1}\n", set(&["a"], "x\u{7}\ny"), "{\"a\": \"x\\u0007\\ny\"}\n");
