@@ -7,6 +7,8 @@ have go || fail "go is not installed; $(sed -n 's/^go /version /p' tests/oracle/
 say "building the oracle"
 LANAI_ORACLE="$(build_oracle)"
 export LANAI_ORACLE
+say "checking that the committed answers are the oracle's"
+(cd tests/oracle && go test ./...)
 
 if have kpt; then scripts/oracle-merge.sh; else say "kpt is not installed: its answers to merges are not asked for again"; fi
 scripts/oracle-functions.sh

@@ -37,7 +37,7 @@ impl Stream {
     ///
     /// # Errors
     /// The first thing that is wrong, with its place.
-    pub fn parse(text: impl Into<Arc<str>>) -> Result<Self, Error> {
+    pub fn parse(text: impl AsRef<str> + Into<Arc<str>>) -> Result<Self, Error> {
         Self::parse_within(text, &YamlLimits::default())
     }
 
@@ -45,7 +45,8 @@ impl Stream {
     ///
     /// # Errors
     /// The first thing that is wrong, with its place. A limit is noticed before memory is spent on what exceeds it.
-    pub fn parse_within(text: impl Into<Arc<str>>, limits: &YamlLimits) -> Result<Self, Error> {
+    pub fn parse_within(text: impl AsRef<str> + Into<Arc<str>>, limits: &YamlLimits) -> Result<Self, Error> {
+        syntax::check_size(text.as_ref(), limits)?;
         let source: Arc<str> = text.into();
         let parsed = syntax::parse(&source, limits)?;
         let documents = parsed
@@ -159,7 +160,7 @@ impl Document {
     ///
     /// # Errors
     /// As [`Stream::parse`], and when there is a second document.
-    pub fn parse(text: impl Into<Arc<str>>) -> Result<Self, Error> {
+    pub fn parse(text: impl AsRef<str> + Into<Arc<str>>) -> Result<Self, Error> {
         let text: Arc<str> = text.into();
         let mut stream = Stream::parse(Arc::clone(&text))?;
         if let Some(second) = stream.documents.get(1) {

@@ -109,14 +109,19 @@ impl Error {
     pub(crate) fn new(source: &str, offset: usize, cause: Cause, hint: Option<&'static str>) -> Self {
         let position = Position::of(source, offset);
         let offset = position.offset;
-        let start = source[..offset].rfind(['\n', '\r']).map_or(0, |at| at + 1);
-        let end = source[offset..].find(['\n', '\r']).map_or(source.len(), |at| offset + at);
-        let line: Vec<char> = source[start..end].chars().filter(|c| *c != '\u{feff}').collect();
-        let at = position.column - 1;
-        let from = at.saturating_sub(EXCERPT_CHARS / 2);
-        let to = (from + EXCERPT_CHARS).min(line.len());
-        let excerpt = line[from.min(to)..to].iter().map(|c| if c.is_control() { ' ' } else { *c }).collect();
-        Self { cause, position, excerpt, hint, caret: at - from }
+        let is_shown = |c: &char| *c != '\u{feff}';
+        let on_line = |c: &char| !matches!(c, '\n' | '\r');
+        let before: Vec<char> = source[..offset]
+            .chars()
+            .rev()
+            .take_while(on_line)
+            .filter(is_shown)
+            .take(EXCERPT_CHARS / 2)
+            .collect();
+        let behind = source[offset..].chars().take_while(on_line).filter(is_shown);
+        let shown = before.iter().rev().copied().chain(behind).take(EXCERPT_CHARS);
+        let excerpt = shown.map(|c| if c.is_control() { ' ' } else { c }).collect();
+        Self { cause, position, excerpt, hint, caret: before.len() }
     }
 }
 

@@ -20,7 +20,7 @@ impl NodeRef<'_> {
         let source: &str = &node.document.source;
         let (start, end) = (start(tree, node.id), end(tree, node.id, source));
         let text = &source[start..end.max(start)];
-        let mut lines = text.split_inclusive('\n');
+        let mut lines = text.split_inclusive(['\n', '\r']);
         let mut out = String::with_capacity(text.len() + 1);
         out.push_str(lines.next().unwrap_or_default());
         let margin = margin(node, text);
@@ -160,6 +160,7 @@ d: 2
     #[test]
     fn windows_line_ends_stay() {
         check("a:\r\n  b: 1\r\n  c: 2\r\n", "a", "b: 1\r\nc: 2\n");
+        check("a:\r  b: 1\r  c: 2\r", "a", "b: 1\rc: 2\n");
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl<'a> NodeRef<'a> {
     pub fn full_tag(self) -> Option<String> {
         let tag = self.tag()?;
         if let Some(verbatim) = tag.strip_prefix("!<") {
-            return Some(verbatim.trim_end_matches('>').into());
+            return Some(percent_decode(verbatim.trim_end_matches('>')));
         }
         let (handle, suffix) = tag.split_at(TagHandle::of(tag).len());
         let prefix = match (self.tag_prefix(handle), handle) {
@@ -69,7 +69,11 @@ impl<'a> NodeRef<'a> {
     pub(crate) fn portable_tag(self) -> Option<String> {
         let tag = self.tag()?;
         let declared = !tag.starts_with("!<") && self.tag_prefix(TagHandle::of(tag)).is_some();
-        if declared { self.full_tag().map(|full| format!("!<{full}>")) } else { Some(tag.to_owned()) }
+        if declared {
+            self.full_tag().map(|full| format!("!<{}>", percent_encode(&full)))
+        } else {
+            Some(tag.to_owned())
+        }
     }
 
     fn tag_prefix(self, handle: &str) -> Option<&'a str> {
@@ -322,12 +326,11 @@ impl<'a> NodeRef<'a> {
         while let Some((one, other)) = work.pop() {
             let alike = one.kind() == other.kind()
                 && one.anchor() == other.anchor()
-                && one.len() == other.len()
                 && match one.kind() {
                     Kind::Scalar if one.is_null() => other.is_null(),
                     Kind::Scalar => one.resolved() == other.resolved() && one.value() == other.value(),
                     Kind::Alias => one.value() == other.value(),
-                    Kind::Mapping | Kind::Sequence => true,
+                    Kind::Mapping | Kind::Sequence => one.len() == other.len(),
                 }
                 && one.full_tag() == other.full_tag();
             if !alike {
@@ -354,15 +357,30 @@ impl fmt::Debug for NodeRef<'_> {
     }
 }
 
-/// Replaces `%41` by `A` in the suffix of a tag; what is not valid stays.
+/// Writes what may not stand in a tag as percent escapes.
+pub(crate) fn percent_encode(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_;/?:@&=+$,.~*'()[]".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let digit = |half: u8| char::from(b"0123456789ABCDEF"[usize::from(half)]);
+            out.extend(['%', digit(byte >> 4), digit(byte & 0xf)]);
+        }
+    }
+    out
+}
+
+/// Replaces `%41` by `A` in a tag; what is not valid stays.
 fn percent_decode(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while at < bytes.len() {
         let code = (bytes[at] == b'%')
-            .then(|| text.get(at + 1..at + 3).and_then(|hex| u8::from_str_radix(hex, 16).ok()))
-            .flatten();
+            .then(|| text.get(at + 1..at + 3).filter(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit())))
+            .flatten()
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
         out.push(code.unwrap_or(bytes[at]));
         at += if code.is_some() { 3 } else { 1 };
     }

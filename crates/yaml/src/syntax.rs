@@ -54,9 +54,9 @@ pub(crate) struct Parsed {
     pub tail: Span,
 }
 
-/// Reads a stream. Fails on the first error, with its place; limits are checked before memory is spent.
+/// Reads a stream whose size was checked. Fails on the first error, with its place; limits are checked before memory is spent.
 pub(crate) fn parse(source: &Arc<str>, limits: &YamlLimits) -> Result<Parsed, Error> {
-    check_text(source, limits)?;
+    check_text(source)?;
     let mut scanner = Scanner::new(source, limits.max_depth);
     let mut parsed = Parsed { trees: Vec::new(), tail: Span::default() };
     let mut start = 0;
@@ -93,6 +93,9 @@ pub(crate) fn parse(source: &Arc<str>, limits: &YamlLimits) -> Result<Parsed, Er
 
 /// The comments of a document that stand inside of a range.
 pub(crate) fn comments_within(source: &str, document: Span, range: Span) -> Vec<Span> {
+    if !range.of(source).contains('#') {
+        return Vec::new();
+    }
     let text = document.of(source);
     let mut scanner = Scanner::new(text, usize::MAX);
     let mut found = Vec::new();
@@ -109,12 +112,14 @@ pub(crate) fn comments_within(source: &str, document: Span, range: Span) -> Vec<
     found
 }
 
-/// Refuses what no YAML text may hold, in one pass over the bytes.
-fn check_text(source: &str, limits: &YamlLimits) -> Result<(), Error> {
+/// Refuses a text that is too long.
+pub(crate) fn check_size(source: &str, limits: &YamlLimits) -> Result<(), Error> {
     let limit = limits.max_bytes.min(i32::MAX as usize);
-    if source.len() > limit {
-        return Err(Fail::limit(0, "max_bytes", limit).show(source));
-    }
+    if source.len() > limit { Err(Fail::limit(0, "max_bytes", limit).show(source)) } else { Ok(()) }
+}
+
+/// Refuses what no YAML text may hold, in one pass over the bytes.
+fn check_text(source: &str) -> Result<(), Error> {
     let bytes = source.as_bytes();
     // Without a branch for each byte, so that it runs over many at once.
     let control = bytes.iter().fold(0, |any, byte| any | is_control(*byte));

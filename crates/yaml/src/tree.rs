@@ -254,7 +254,7 @@ impl std::fmt::Display for Note {
             Note::MergedValueCopied { key } => {
                 write!(
                     f,
-                    "the value of \"{key}\" comes from a merge key; it was copied into the mapping, to edit below it"
+                    "\"{key}\" came from a merge key; the mapping has its own now, and what was merged stays as it is"
                 )
             }
         }

@@ -10,7 +10,7 @@ use crate::document::{Document, Proofs, Stream};
 use crate::emit;
 use crate::syntax;
 use crate::syntax::token::{Cover, Span};
-use crate::tree::{Entry, Kind, State, Tree};
+use crate::tree::{Comments, Entry, Kind, State, Tree};
 
 /// What may happen to comments that belong to nodes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -130,8 +130,9 @@ fn keep_comments(
     if let Some(lost) = left.without(&stands).0.into_iter().next() {
         return Err(Harm::CommentLost(lost));
     }
-    // What belonged to something and no longer does is not to come back.
-    let known = stood.without(&had.without(&has)).with(has.without(&had));
+    // What belonged to something and no longer does is not to come back, but for what stands above it beside a dash.
+    let dropped = had.without(&has).without(&Lines::beside_marks(before, after));
+    let known = stood.without(&dropped).with(has.without(&had));
     match stands.without(&known).0.into_iter().next() {
         Some(appears) => Err(Harm::CommentAppears(appears)),
         None => Ok(()),
@@ -170,6 +171,22 @@ impl Lines {
             comments.chain([&tree.own]).flat_map(|comments| [&comments.head, &comments.line, &comments.foot]);
         let all = all.chain([&tree.preface]);
         Self::new(all.filter_map(|comment| emit::comment_text(&document.source, comment.as_ref())))
+    }
+
+    /// The comments that stand above the node that they belong to, on a line with something else: they are about the
+    /// dash or the anchor on that line as well, and stay there when the node goes.
+    fn beside_marks(before: &Document, after: &Document) -> Self {
+        let (source, tree) = (&before.source, &before.tree);
+        let nodes = tree.subtree(tree.root).into_iter();
+        let comments = nodes.flat_map(|id| {
+            let spans = tree.comments(id).into_iter().flat_map(Comments::spans);
+            spans.filter(move |span| span.end <= tree.start(id))
+        });
+        let beside = comments.filter(|span| {
+            let line = source[..span.start as usize].rsplit(['\n', '\r']).next().unwrap_or("");
+            !line.trim().is_empty() && !after.tree.gone.contains(span)
+        });
+        Self::new(beside.map(|span| span.of(source).to_owned()))
     }
 
     /// The comments that stand inside of what was removed, or of a collection that was replaced.

@@ -230,7 +230,7 @@ impl NodeMut<'_> {
 
 /// Refuses lines that are no comment, and characters that no text may hold.
 fn check_text(text: &str) -> Result<(), Error> {
-    let breaks = ['\r', '\u{85}', '\u{2028}', '\u{2029}', '\u{feff}'];
+    let breaks = ['\r', '\u{85}', '\u{2028}', '\u{2029}', '\u{feff}', '\u{fffe}', '\u{ffff}'];
     if let Some(line) =
         text.lines().find(|line| !line.is_empty() && !line.starts_with('#') || line.contains(breaks))
     {

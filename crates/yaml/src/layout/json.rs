@@ -106,7 +106,13 @@ fn string(text: &str) -> String {
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
             // The others are no characters of YAML, or line ends for some of its readers.
-            '\0'..' ' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' => {
+            '\0'..' '
+            | '\u{7f}'..='\u{9f}'
+            | '\u{2028}'
+            | '\u{2029}'
+            | '\u{feff}'
+            | '\u{fffe}'
+            | '\u{ffff}' => {
                 _ = write!(out, "\\u{:04x}", u32::from(c));
             }
             _ => out.push(c),

@@ -158,6 +158,9 @@ impl<'t> Parser<'t> {
             't' => Some('\t'),
             'u' => {
                 let (code, _) = self.text[self.at..].strip_prefix('{')?.split_once('}')?;
+                if !code.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                    return None;
+                }
                 self.at += code.len() + 2;
                 char::from_u32(u32::from_str_radix(code, 16).ok()?)
             }

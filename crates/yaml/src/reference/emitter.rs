@@ -8,7 +8,7 @@ use super::SequenceIndent;
 use super::package::LeftOut;
 use super::printer::{Glue, Printer};
 use crate::document::Document;
-use crate::node::NodeRef;
+use crate::node::{NodeRef, percent_encode};
 use crate::scalar::{self, ReferencePlace, ReferenceTag};
 use crate::tree::{Children, Kind, Style};
 
@@ -562,19 +562,8 @@ fn tag_of(node: NodeRef<'_>) -> Option<Tag> {
 impl Tag {
     /// What may not stand in a suffix is written as percent escapes.
     fn written(&self) -> String {
-        let mut out = String::from(if self.handle.is_empty() { "!<" } else { self.handle });
-        for byte in self.suffix.bytes() {
-            if byte.is_ascii_alphanumeric() || b"-_;/?:@&=+$,.~*'()[]".contains(&byte) {
-                out.push(char::from(byte));
-            } else {
-                let digit = |half: u8| char::from(b"0123456789ABCDEF"[usize::from(half)]);
-                out.extend(['%', digit(byte >> 4), digit(byte & 0xf)]);
-            }
-        }
-        if self.handle.is_empty() {
-            out.push('>');
-        }
-        out
+        let suffix = percent_encode(&self.suffix);
+        if self.handle.is_empty() { format!("!<{suffix}>") } else { format!("{}{suffix}", self.handle) }
     }
 }
 

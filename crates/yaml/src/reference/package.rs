@@ -4,6 +4,8 @@
 //! when it writes. The clearing is thorough: it takes what the user wrote too, if it is empty or has the name of a note.
 //! Documents that are sequences cannot carry annotations; they are wrapped meanwhile and lose their own comments.
 
+use std::collections::HashSet;
+
 use crate::document::Document;
 use crate::node::NodeRef;
 use crate::tree::{Kind, NodeId};
@@ -21,13 +23,13 @@ const NOTES: [&str; 5] = [
 #[derive(Default)]
 pub(super) struct LeftOut {
     /// Keys that are left out with their values and comments.
-    keys: Vec<NodeId>,
+    keys: HashSet<NodeId>,
     /// Whether the comments of the document itself are left out.
     pub document_comments: bool,
 }
 
 impl LeftOut {
-    /// Whether a key is left out. There are never more than a few.
+    /// Whether a key is left out.
     pub fn has(&self, key: NodeId) -> bool {
         self.keys.contains(&key)
     }
@@ -45,7 +47,7 @@ impl LeftOut {
 /// As kyaml's package writer clears annotations: notes, then `annotations` without any, then `metadata` without any.
 pub(super) fn left_out(document: &Document) -> LeftOut {
     let root = document.root();
-    let mut out = LeftOut { keys: Vec::new(), document_comments: root.kind() == Kind::Sequence };
+    let mut out = LeftOut { keys: HashSet::new(), document_comments: root.kind() == Kind::Sequence };
     if root.kind() != Kind::Mapping {
         return out;
     }
@@ -55,7 +57,7 @@ pub(super) fn left_out(document: &Document) -> LeftOut {
             clear_annotations(metadata, &mut out);
         }
         if out.is_empty(metadata) {
-            out.keys.push(key.id);
+            out.keys.insert(key.id);
         } else {
             cleaned = true;
         }
@@ -75,7 +77,7 @@ fn clear_annotations(metadata: NodeRef<'_>, out: &mut LeftOut) {
             }
         }
         if out.is_empty(annotations) {
-            out.keys.push(key.id);
+            out.keys.insert(key.id);
         } else {
             cleaned = true;
         }

@@ -70,8 +70,7 @@ pub fn single_quoted(raw: &str) -> Cow<'_, str> {
 
 /// The value of a double-quoted scalar; `raw` includes the quotes.
 ///
-/// Besides the escapes of YAML 1.2 it takes `\'`, because the reference does, and a pair of surrogates
-/// (`\ud83d\ude00`) as one character, because JSON does.
+/// Besides the escapes of YAML 1.2 it takes a pair of surrogates (`\ud83d\ude00`) as one character, because JSON does.
 ///
 /// # Errors
 ///
@@ -321,7 +320,6 @@ fn unescape(text: &[u8]) -> Option<(char, usize)> {
         b'e' => '\x1B',
         b' ' => ' ',
         b'"' => '"',
-        b'\'' => '\'',
         b'/' => '/',
         b'\\' => '\\',
         b'N' => '\u{85}',
@@ -414,7 +412,7 @@ mod tests {
         for (raw, expected) in [
             ("\"\"", ""),
             ("\" a ' \"", " a ' "),
-            ("\"a\\\"b\\\\c\\/d\\'e\"", "a\"b\\c/d'e"),
+            ("\"a\\\"b\\\\c\\/d\"", "a\"b\\c/d"),
             (
                 "\"\\0\\a\\b\\t\\n\\v\\f\\r\\e\\ \\N\\_\\L\\P\"",
                 "\0\x07\x08\t\n\x0B\x0C\r\x1B \u{85}\u{A0}\u{2028}\u{2029}",

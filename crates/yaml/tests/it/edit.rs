@@ -265,6 +265,35 @@ fn a_comment_on_the_line_of_a_root_that_becomes_a_block_stands_above_it() {
 }
 
 #[test]
+fn a_comment_behind_a_dash_or_an_anchor_stays_when_the_value_is_another() {
+    let item = |new: &'static str| {
+        move |root: &mut NodeMut<'_>| {
+            root.reborrow().at_mut(0).and_then(|mut item| item.set(yaml(new))).expect("the item can be set");
+        }
+    };
+    let input = "- # main\n  name: app\n- name: b\n";
+    check(input, item("x"), "- x # main\n- name: b\n");
+    check(input, item("{name: z}"), "- {name: z} # main\n- name: b\n");
+    check(input, item("name: z\nkind: y\n"), "- # main\n  name: z\n  kind: y\n- name: b\n");
+    check("c: &a # main\n  name: app\n", set(&["c"], "x"), "c: &a x # main\n");
+    let empty = |root: &mut NodeMut<'_>| {
+        assert!(
+            root.reborrow().at_mut(0).and_then(|mut item| item.remove("name")).expect("it can be removed")
+        );
+    };
+    check(input, empty, "- {} # main\n- name: b\n");
+}
+
+#[test]
+fn characters_that_yaml_forbids_are_escaped_or_refused() {
+    check("{\"a\": \"x\"}\n", set(&["b"], "z\u{ffff}"), "{\"a\": \"x\", \"b\": \"z\\uffff\"}\n");
+    check("a: 1\n", set(&["b"], "z\u{fffe}"), "a: 1\nb: \"z\\uFFFE\"\n");
+    let mut document = Document::parse("a: 1\n").expect("it is YAML");
+    let refused = document.root_mut().set_key_comment("a", CommentPlace::Line, "# \u{ffff}");
+    assert!(matches!(refused, Err(Error::NotAComment(_))), "{refused:?}");
+}
+
+#[test]
 fn what_is_added_to_json_is_json() {
     check("{\"a\": 1}\n", set(&["b"], "x"), "{\"a\": 1, \"b\": \"x\"}\n");
     check("{\"a\": 1}\n", set(&["a"], "x\u{7}\ny"), "{\"a\": \"x\\u0007\\ny\"}\n");
@@ -373,6 +402,8 @@ fn a_stream_that_nobody_could_edit_is_what_was_read() {
 fn tags_mean_the_same_elsewhere() {
     let tagged = Document::parse("%TAG !e! tag:example.com,2026:\n---\na: !e!foo 1\n").unwrap();
     check("b: 1\n", set(&["b"], tagged.root().get("a").unwrap()), "b: !<tag:example.com,2026:foo> 1\n");
+    let escaped = Document::parse("%TAG !e! tag:x:\n---\na: !e!a%20b 1\n").unwrap();
+    check("b: 1\n", set(&["b"], escaped.root().get("a").unwrap()), "b: !<tag:x:a%20b> 1\n");
     check("a: ! x\n", set(&["a"], 5), "a: 5\n");
     check("a: !<tag:yaml.org,2002:str> x\n", set(&["a"], 5), "a: 5\n");
     check("a: !mine x\n", set(&["a"], 5), "a: !mine 5\n");
