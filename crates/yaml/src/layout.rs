@@ -69,7 +69,7 @@ impl Habits {
             match child.kind {
                 Kind::Mapping if deeper > 0 => _ = step.get_or_insert(deeper),
                 Kind::Sequence => _ = dash.get_or_insert(deeper),
-                _ => {}
+                Kind::Mapping | Kind::Scalar | Kind::Alias => {}
             }
         }
     }
