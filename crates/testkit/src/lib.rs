@@ -2,6 +2,7 @@
 //!
 //! Other crates name this one in `dev-dependencies` only; nothing of it is in the product.
 
+pub mod history;
 mod manifests;
 mod oracle;
 mod places;

@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics, also in a helper")]
 
 mod contract;
+mod judge;
 mod sqlite;
 mod support;
