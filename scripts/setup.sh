@@ -8,6 +8,8 @@ have git || packages+=(git)
 # The tests start an ssh server of their own, and say so where they cannot. Installing one starts it on many systems, so that is
 # done for machines that root sets up, not behind the back of somebody with sudo.
 if [ ! -x /usr/sbin/sshd ] && have apt-get && [ "$(id -u)" -eq 0 ]; then packages+=(openssh-server); fi
+# The tests of the store start PostgreSQL servers of their own; the package starts one as well, so the same holds for it.
+if ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && have apt-get && [ "$(id -u)" -eq 0 ]; then packages+=(postgresql); fi
 [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] || packages+=(ca-certificates)
 
 if [ ${#packages[@]} -gt 0 ]; then

@@ -55,6 +55,10 @@ fn check_object(key: &Key, object: &Object, limits: &Limits) -> Result<u64, Inva
         let limit = limits.max_attributes;
         return Err(Invalid::AttributesTooLarge { key: key.clone(), found: attributes, limit });
     }
+    let mut texts = object.attributes.labels.iter().chain(&object.attributes.fields);
+    if texts.any(|(name, value)| name.contains('\0') || value.contains('\0')) {
+        return Err(Invalid::AttributeWithNul { key: key.clone() });
+    }
     let blobs = object.blobs.len();
     if blobs > limits.max_blobs {
         return Err(Invalid::TooManyBlobs { key: key.clone(), found: blobs, limit: limits.max_blobs });

@@ -137,6 +137,12 @@ pub enum Invalid {
         /// The limit `max_attributes`.
         limit: ByteSize,
     },
+    /// A label or field with a character that some databases do not take.
+    #[error("a label or field of \"{key}\" has a NUL character")]
+    AttributeWithNul {
+        /// The object.
+        key: Key,
+    },
     /// More blobs than one object may name.
     #[error("\"{key}\" names {found} blobs, and at most {limit} are taken")]
     TooManyBlobs {

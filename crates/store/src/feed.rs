@@ -37,6 +37,8 @@ struct State {
 struct Window {
     /// The revision before the first record.
     start: u64,
+    /// The revision of the last record, or the start if there is none.
+    head: u64,
     records: VecDeque<Record>,
     bytes: u64,
 }
@@ -53,7 +55,7 @@ impl Feed {
     pub(crate) fn new(head: Revision, limits: &Limits) -> Self {
         let head = head.get();
         Self {
-            window: RwLock::new(Window { start: head, records: VecDeque::new(), bytes: 0 }),
+            window: RwLock::new(Window { start: head, head, records: VecDeque::new(), bytes: 0 }),
             head: watch::Sender::new(State { head, upheaval: 0, is_open: true }),
             max_records: limits.max_window,
             max_bytes: limits.max_window_bytes.get(),
@@ -65,13 +67,15 @@ impl Feed {
         Revision::new(self.head.borrow().head)
     }
 
-    /// Makes records visible to watchers.
+    /// Makes records visible to watchers. Takes those that follow what is there; records behind a gap are left to whoever fills it.
     pub(crate) fn push(&self, records: Vec<Record>) {
-        let Some(last) = records.last() else { return };
-        let head = last.revision.get();
         {
             let mut window = self.window.write().unwrap_or_else(PoisonError::into_inner);
             for record in records {
+                if record.revision.get() != window.head + 1 {
+                    continue;
+                }
+                window.head += 1;
                 window.bytes += weight(&record);
                 window.records.push_back(record);
             }
@@ -80,8 +84,9 @@ impl Feed {
                 window.bytes -= weight(&oldest);
                 window.start = oldest.revision.get();
             }
+            // Still under the lock, so that heads are told in order.
+            self.head.send_modify(|state| state.head = window.head);
         }
-        self.head.send_modify(|state| state.head = head);
     }
 
     /// Forgets records up to a revision: they are below the horizon.
@@ -98,8 +103,7 @@ impl Feed {
     #[allow(dead_code, reason = "the back end with several processes resets")]
     pub(crate) fn reset(&self, head: Revision) {
         let mut window = self.window.write().unwrap_or_else(PoisonError::into_inner);
-        *window = Window { start: head.get(), records: VecDeque::new(), bytes: 0 };
-        drop(window);
+        *window = Window { start: head.get(), head: head.get(), records: VecDeque::new(), bytes: 0 };
         self.head.send_modify(|state| {
             state.head = head.get();
             state.upheaval += 1;
@@ -109,13 +113,6 @@ impl Feed {
     /// Ends all watches.
     pub(crate) fn close(&self) {
         self.head.send_modify(|state| state.is_open = false);
-    }
-
-    /// Waits until a revision was pushed.
-    #[allow(dead_code, reason = "the back end with several processes waits for what others wrote")]
-    pub(crate) async fn reached(&self, revision: Revision) {
-        let mut head = self.head.subscribe();
-        let _ = head.wait_for(|state| state.head >= revision.get() || !state.is_open).await;
     }
 
     pub(crate) fn watch(

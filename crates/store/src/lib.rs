@@ -1,14 +1,14 @@
 //! Objects with revisions, and watches on them.
 //!
 //! [`Store`] is the contract; read it first. [`MemoryStore`] is the reference: what it does is what is meant. [`SqliteStore`] is for one
-//! process and a data directory.
+//! process and a data directory, [`PostgresStore`] for several processes and a server.
 //!
 //! | area | modules |
 //! |---|---|
 //! | the contract | [`contract`], [`error`], [`limits`] |
 //! | what is stored | [`key`], [`object`], [`transaction`], [`lease`] |
 //! | how it is found | [`select`], [`list`], [`watch`] |
-//! | back ends | [`memory`], [`sqlite`] |
+//! | back ends | [`memory`], [`sqlite`], [`postgres`] |
 //! | what the durable ones share | `plan` (decides), `feed` (the window in memory), [`seal`] (secrets at rest) |
 
 pub mod contract;
@@ -19,6 +19,7 @@ pub mod limits;
 pub mod list;
 pub mod memory;
 pub mod object;
+pub mod postgres;
 pub mod seal;
 pub mod select;
 pub mod sqlite;
@@ -41,6 +42,7 @@ pub use limits::Limits;
 pub use list::{At, Continue, ListRequest, Page};
 pub use memory::MemoryStore;
 pub use object::{Attributes, Object, Protection, Stored};
+pub use postgres::PostgresStore;
 pub use select::{Filter, Requirement, Selector, Subject, Test};
 pub use sqlite::SqliteStore;
 pub use transaction::{Blob, Committed, Condition, Presence, Transaction, Write};

@@ -2,6 +2,9 @@
 
 use lanai_types::ByteSize;
 
+/// How far a restored store is ahead of what it was made from: more than anything can have written since.
+pub const RESTORE_JUMP: u64 = 1_000_000_000_000;
+
 /// How much a store takes and keeps. Every limit is inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {

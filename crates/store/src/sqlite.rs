@@ -33,12 +33,10 @@ use open::Durability;
 use reader::Readers;
 use writer::{Message, Writer};
 
+pub use crate::limits::RESTORE_JUMP;
 pub use backup::{BackupError, Restored, backup, restore};
 pub use open::OpenError;
 pub use verify::{Finding, Verified, verify};
-
-/// How far a restored store is ahead of the backup that it was made from: more than anything can have written since.
-pub const RESTORE_JUMP: u64 = 1_000_000_000_000;
 
 /// How a store is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,8 @@ use std::sync::Arc;
 use lanai_store::{Limits, MemoryStore, SqliteStore, Store, sqlite};
 use lanai_testkit::history::{Recorder, Sink, Summary, check};
 
-use clients::{Ending, Workload};
+use crate::support::PATIENCE;
+pub use clients::{Ending, Workload};
 
 /// History is kept until somebody compacts.
 pub const LIMITS: Limits = Limits { max_history: u64::MAX / 4, max_window: 200, ..Limits::DEFAULT };
@@ -27,7 +28,7 @@ fn is_worth_judging(summary: Summary) {
 
 async fn judged(store: Arc<dyn Store>, seed: u64) -> Summary {
     let recorder = Arc::new(Recorder::new(0, Sink::Memory));
-    let workload = Workload { seed, run: 0, audit_from: 0, ending: Ending::CatchUp };
+    let workload = Workload { seed, run: 0, audit_from: 0, ending: Ending::CatchUp, patience: PATIENCE };
     workload.run(store, recorder.clone()).await;
     match check(&recorder.history()) {
         Ok(summary) => summary,

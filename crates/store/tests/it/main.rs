@@ -4,5 +4,6 @@
 
 mod contract;
 mod judge;
+mod postgres;
 mod sqlite;
 mod support;

@@ -272,8 +272,12 @@ fn explain(
             commit.explain(*first, effects, &mut spans, violations);
         }
     }
-    // What was acknowledged explains first what it can.
-    for commit in commits.values().filter(|commit| commit.revisions.is_none() && !commit.is_refused) {
+    // What was acknowledged explains first what it can. Deletions look alike: among those of unknown outcome the one that was asked for first
+    // counts, because it can have happened at any time from then on.
+    let mut unknown: Vec<_> =
+        commits.values().filter(|commit| commit.revisions.is_none() && !commit.is_refused).collect();
+    unknown.sort_by_key(|commit| commit.at);
+    for commit in unknown {
         if let Some(first) = commit.unknown_start(effects, &spans) {
             commit.explain(first, effects, &mut spans, violations);
         }

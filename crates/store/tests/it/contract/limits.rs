@@ -78,5 +78,7 @@ pub async fn what_makes_no_sense_is_refused(store: &dyn Store) {
     let idle = Blob::new("idle");
     let unnamed = Transaction { blobs: vec![idle.clone()], ..create("a/x/1", object("")).into() };
     assert_eq!(refused(unnamed).await, Invalid::BlobUnnamed { digest: idle.digest() });
+    let nul = create("a/x/1", labelled("", &[("app", "a\0b")]));
+    assert_eq!(refused(nul.into()).await, Invalid::AttributeWithNul { key: key("a/x/1") });
     assert_eq!(store.current().await.unwrap().get(), 0);
 }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -92,7 +93,13 @@ async fn every_broken_promise_is_seen() {
 async fn run(fault: Fault) -> History {
     let store = Broken::new(fault);
     let recorder = Arc::new(Recorder::new(0, Sink::Memory));
-    let workload = Workload { seed: 3, run: 0, audit_from: 0, ending: Ending::CatchUp };
+    let workload = Workload {
+        seed: 3,
+        run: 0,
+        audit_from: 0,
+        ending: Ending::CatchUp,
+        patience: Duration::from_secs(2),
+    };
     workload.run(Arc::new(store.clone()), recorder.clone()).await;
     let history = recorder.history();
     if fault != Fault::EarlyAnswer {
@@ -101,7 +108,13 @@ async fn run(fault: Fault) -> History {
     let after = store.after_power_cut().await;
     let recorder = Arc::new(Recorder::new(1_000_000_000, Sink::Memory));
     let from = after.current().await.unwrap().get();
-    let workload = Workload { seed: 4, run: 1, audit_from: from, ending: Ending::CatchUp };
+    let workload = Workload {
+        seed: 4,
+        run: 1,
+        audit_from: from,
+        ending: Ending::CatchUp,
+        patience: Duration::from_secs(2),
+    };
     workload.run(Arc::new(after), recorder.clone()).await;
     history.then_killed(recorder.history())
 }

@@ -6,8 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use lanai_store::{At, Bookmarks, Continue, ListRequest, Store, Transaction, WatchFrom, WatchRequest};
+use lanai_store::{
+    At, Bookmarks, Continue, Error, ListRequest, Signal, Store, Transaction, Watch, WatchFrom, WatchRequest,
+};
 use lanai_testkit::history::{Call, Content, Heard, Put, Recorder, Reply, Rest, View};
+use tokio::sync::watch::Sender;
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::timeout;
 
@@ -20,9 +23,6 @@ const WATCHERS: u64 = 6;
 const LABELS: [&str; 2] = ["x", "y"];
 const KINDS: [&str; 2] = ["a", "b"];
 
-/// How long watchers are waited for at the end. Only those of a broken store need so long.
-const PATIENCE: Duration = Duration::from_secs(20);
-
 /// A run.
 #[derive(Debug, Clone, Copy)]
 pub struct Workload {
@@ -32,6 +32,8 @@ pub struct Workload {
     /// The revision behind which the auditor listens, who hears everything.
     pub audit_from: u64,
     pub ending: Ending,
+    /// How long watchers are waited for at the end; those of a broken store may wait for ever.
+    pub patience: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,8 +77,8 @@ struct Shared {
     recorder: Arc<Recorder>,
     /// What the auditor has heard, and what may therefore be forgotten.
     audited: AtomicU64,
-    /// Who hears this revision or a later one has heard enough; zero while there is work.
-    enough: AtomicU64,
+    /// Who has heard up to this revision has heard enough; none while there is work.
+    enough: Sender<Option<u64>>,
 }
 
 impl Workload {
@@ -86,7 +88,7 @@ impl Workload {
             store,
             recorder,
             audited: AtomicU64::new(self.audit_from),
-            enough: AtomicU64::new(0),
+            enough: Sender::new(None),
         });
         let mut watchers = JoinSet::new();
         watchers.spawn(audit(shared.clone(), self.audit_from));
@@ -128,9 +130,9 @@ impl Workload {
                 first = first.or(revisions.first().copied());
             }
         }
-        shared.enough.store(first.unwrap_or(1), Relaxed);
+        shared.enough.send_replace(Some(first.unwrap_or(1)));
         // A store that loses events leaves watchers that wait; the judge sees why.
-        let _ = timeout(PATIENCE, async { while watchers.join_next().await.is_some() {} }).await;
+        let _ = timeout(self.patience, async { while watchers.join_next().await.is_some() {} }).await;
     }
 }
 
@@ -230,7 +232,12 @@ impl Client {
     /// A commit that is given up on, perhaps too early.
     async fn hurried(&mut self) {
         let keys = self.keys();
-        let puts = self.puts(keys);
+        let mut puts = self.puts(keys);
+        // What only deletes cannot be told from another one that does.
+        if puts.iter().all(|put| put.content.is_none()) {
+            let content = Content { value: self.value(), label: "x".into() };
+            puts[0].content = Some(content);
+        }
         let writes = puts.iter().map(words::write).collect();
         let patience = Duration::from_micros(self.chance.below(400));
         let id = self.shared.recorder.call(Call::Commit(puts));
@@ -334,14 +341,21 @@ async fn audit(shared: Arc<Shared>, from: u64) {
         return;
     };
     let id = shared.recorder.opened(from, view);
-    while let Ok(signal) = watch.next().await {
-        let heard = words::heard(&signal);
-        shared.recorder.heard(id, heard);
+    while let Some(Ok(signal)) = shared.next(&mut watch, 3).await {
+        shared.recorder.heard(id, words::heard(&signal));
         shared.audited.store(watch.position().get(), Relaxed);
-        let enough = shared.enough.load(Relaxed);
-        // Four writes are the last ones.
-        if enough > 0 && watch.position().get() >= enough + 3 {
-            return;
+    }
+}
+
+impl Shared {
+    /// The next signal; none when the last writes were heard. So many more than the first of them must have been.
+    async fn next(&self, watch: &mut Watch, more: u64) -> Option<Result<Signal, Error>> {
+        let position = watch.position().get();
+        let mut enough = self.enough.subscribe();
+        tokio::select! {
+            biased;
+            _ = enough.wait_for(|enough| enough.is_some_and(|enough| position >= enough + more)) => None,
+            signal = watch.next() => Some(signal),
         }
     }
 }
@@ -368,20 +382,16 @@ async fn watch(shared: Arc<Shared>, mut chance: Chance, number: u64) {
             for _ in 0..chance.below(1 + 30 * (number % 2)) {
                 yield_now().await;
             }
-            match watch.next().await {
-                Ok(signal) => shared.recorder.heard(id, words::heard(&signal)),
-                Err(lanai_store::Error::Expired { horizon, .. }) => {
+            match shared.next(&mut watch, 0).await {
+                Some(Ok(signal)) => shared.recorder.heard(id, words::heard(&signal)),
+                Some(Err(Error::Expired { horizon, .. })) => {
                     shared.recorder.heard(id, Heard::Expired { horizon: horizon.get() });
                     position = horizon.get();
                     break;
                 }
-                Err(_) => return,
+                Some(Err(_)) | None => return,
             }
             position = watch.position().get();
-            let enough = shared.enough.load(Relaxed);
-            if enough > 0 && position >= enough {
-                return;
-            }
         }
     }
 }

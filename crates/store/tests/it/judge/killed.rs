@@ -10,6 +10,7 @@ use lanai_testkit::history::{Entry, Heard, History, Recorder, Sink, View, check}
 
 use super::LIMITS;
 use super::clients::{Chance, Ending, Workload};
+use crate::support::PATIENCE;
 
 const KILLS: u64 = 6;
 const FOLDER: &str = "LANAI_TEST_JUDGE_FOLDER";
@@ -110,6 +111,6 @@ async fn child_at_work() {
     let store = SqliteStore::open(Path::new(&folder), options).unwrap();
     let recorder = Arc::new(Recorder::new(run * 1_000_000_000, Sink::Output));
     let ending = if std::env::var(ENDING).unwrap() == "killed" { Ending::Killed } else { Ending::CatchUp };
-    let workload = Workload { seed: 11, run, audit_from: number(AUDIT_FROM), ending };
+    let workload = Workload { seed: 11, run, audit_from: number(AUDIT_FROM), ending, patience: PATIENCE };
     workload.run(Arc::new(store), recorder).await;
 }

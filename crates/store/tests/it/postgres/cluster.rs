@@ -1,0 +1,147 @@
+//! A PostgreSQL that a test starts for itself, in a folder that goes away.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use lanai_testkit::skip;
+
+/// A server that ends with this.
+pub struct Cluster {
+    folder: tempfile::TempDir,
+    programs: PathBuf,
+    user: Option<User>,
+}
+
+#[derive(Clone, Copy)]
+struct User {
+    id: u32,
+    group: u32,
+}
+
+impl Cluster {
+    /// Starts a server; says that the test is skipped where there is none.
+    pub fn start(test: &str) -> Option<Self> {
+        let Some(programs) = programs() else {
+            skip(test, "PostgreSQL is not installed (Debian: apt-get install postgresql)");
+            return None;
+        };
+        // The server does not run as root.
+        let is_root =
+            fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0);
+        let user = if is_root { other_user() } else { None };
+        if is_root && user.is_none() {
+            skip(test, "PostgreSQL does not run as root, and there is no user \"postgres\" or \"nobody\"");
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        if let Some(user) = user {
+            chown(folder.path(), Some(user.id), Some(user.group)).unwrap();
+        }
+        let cluster = Self { folder, programs, user };
+        cluster.run(
+            "initdb",
+            &[
+                "--pgdata",
+                "data",
+                "--auth",
+                "trust",
+                "--username",
+                "lanai",
+                "--no-sync",
+                "--encoding",
+                "UTF8",
+            ],
+        );
+        cluster.begin();
+        Some(cluster)
+    }
+
+    /// The address for clients.
+    pub fn address(&self) -> String {
+        format!("host={} user=lanai dbname=postgres", self.folder.path().display())
+    }
+
+    /// Starts the server, and waits until it answers.
+    pub fn begin(&self) {
+        // What the disk keeps is the business of PostgreSQL; the tests need not wait for it.
+        let options = format!(
+            "-c listen_addresses='' -c unix_socket_directories='{}' -c fsync=off",
+            self.folder.path().display()
+        );
+        self.run(
+            "pg_ctl",
+            &["start", "--wait", "--silent", "--pgdata", "data", "--log", "log", "--options", &options],
+        );
+    }
+
+    /// Ends the server as a crash does.
+    pub fn crash(&self) {
+        self.run("pg_ctl", &["stop", "--mode", "immediate", "--silent", "--pgdata", "data"]);
+    }
+
+    /// Asks the server in SQL.
+    pub fn ask(&self, sql: &str) -> String {
+        let host = self.folder.path().to_str().unwrap();
+        self.run(
+            "psql",
+            &[
+                "--no-psqlrc",
+                "--tuples-only",
+                "--host",
+                host,
+                "--username",
+                "lanai",
+                "--dbname",
+                "postgres",
+                "--command",
+                sql,
+            ],
+        )
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "the server is a program that the test needs")]
+    fn run(&self, program: &str, arguments: &[&str]) -> String {
+        let mut command = Command::new(self.programs.join(program));
+        command.current_dir(self.folder.path()).args(arguments).stdin(Stdio::null());
+        if let Some(user) = self.user {
+            command.uid(user.id).gid(user.group);
+        }
+        // A server that stays must not hold our output open: it writes into files.
+        let (output, errors) = (self.folder.path().join("output"), self.folder.path().join("errors"));
+        let status = command
+            .stdout(fs::File::create(&output).unwrap())
+            .stderr(fs::File::create(&errors).unwrap())
+            .status()
+            .unwrap();
+        let said = fs::read_to_string(output).unwrap();
+        assert!(status.success(), "{program}: {said}{}", fs::read_to_string(errors).unwrap());
+        said
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.crash();
+    }
+}
+
+/// The folder of the newest PostgreSQL.
+fn programs() -> Option<PathBuf> {
+    let versions = fs::read_dir("/usr/lib/postgresql").ok()?;
+    let folders = versions.map(|entry| entry.unwrap().path().join("bin"));
+    folders.filter(|folder| folder.join("initdb").is_file()).max()
+}
+
+fn other_user() -> Option<User> {
+    let users = fs::read_to_string("/etc/passwd").ok()?;
+    let find = |name: &str| {
+        let line = users.lines().find(|line| line.split(':').next() == Some(name))?;
+        let mut numbers = line.split(':').skip(2).map(|number| number.parse().ok());
+        Some(User { id: numbers.next()??, group: numbers.next()?? })
+    };
+    find("postgres").or_else(|| find("nobody"))
+}
