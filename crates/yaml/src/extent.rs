@@ -143,11 +143,13 @@ impl<'a> Extents<'a> {
     /// the line of its colon or dash.
     pub fn emptied_place(&self, id: NodeId, first: NodeId, last: NodeId) -> Span {
         let node = self.tree.node(id);
-        let extent = self.entry(first, last);
+        let lead = |first: NodeId| {
+            let content = self.content_start(first);
+            if self.begins_line(content) { self.head_start(first, content) } else { content }
+        };
         let stays = self.tree.properties(id).is_some_and(|properties| self.stays(id, properties));
         let others = self.cuts_of(id).iter();
-        let start =
-            others.clone().map(|cut| self.entry(cut.first, cut.last).lead).fold(extent.lead, u32::min);
+        let start = others.clone().map(|cut| lead(cut.first)).fold(lead(first), u32::min);
         let start = start.min(node.span.start);
         let start = if stays { start } else { start.min(self.tree.start(id)) };
         let end = others.map(|cut| self.entry_end(cut.first, cut.last)).fold(node.span.end, u32::max);
@@ -227,7 +229,8 @@ impl<'a> Extents<'a> {
     pub fn entry(&self, first: NodeId, last: NodeId) -> Extent {
         let content = self.content_start(first);
         let inline = !self.begins_line(content);
-        let lead = if inline { content } else { self.head_start(first, content) };
+        let lead =
+            if inline { content } else { self.behind_blank_lines(self.head_start(first, content), content) };
         let start = if inline { content } else { self.line_start(lead) };
         Extent { lead, start, end: self.end_of_lines(self.entry_end(first, last)), inline }
     }
@@ -262,12 +265,15 @@ impl<'a> Extents<'a> {
     /// where it stands below the marker.
     fn behind_notice(&self, start: u32, content: u32) -> u32 {
         let mark = self.tree.start_mark;
-        if mark == NOWHERE
-            || start < mark
-            || !self.source[mark as usize + 3..start as usize].trim().is_empty()
-        {
-            return start;
-        }
+        let at_top = mark != NOWHERE
+            && start >= mark
+            && self.source[mark as usize + 3..start as usize].trim().is_empty();
+        if at_top { self.behind_blank_lines(start, content) } else { start }
+    }
+
+    /// Where the last part of a comment begins, behind a blank line in it or below it: what stands before that, such as the
+    /// title of a section, is about more than what follows.
+    fn behind_blank_lines(&self, start: u32, content: u32) -> u32 {
         let mut from = start;
         let mut line = self.line_start(start);
         while line < self.line_start(content) {

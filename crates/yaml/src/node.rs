@@ -328,7 +328,11 @@ impl<'a> NodeRef<'a> {
                 && one.anchor() == other.anchor()
                 && match one.kind() {
                     Kind::Scalar if one.is_null() => other.is_null(),
-                    Kind::Scalar => one.resolved() == other.resolved() && one.value() == other.value(),
+                    Kind::Scalar => match (one.resolved(), other.resolved()) {
+                        (Resolved::Int(one), Resolved::Int(other)) => one == other,
+                        (Resolved::Float(one), Resolved::Float(other)) => one.to_bits() == other.to_bits(),
+                        (is, was) => is == was && one.value() == other.value(),
+                    },
                     Kind::Alias => one.value() == other.value(),
                     Kind::Mapping | Kind::Sequence => one.len() == other.len(),
                 }

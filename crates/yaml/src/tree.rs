@@ -245,7 +245,10 @@ impl std::fmt::Display for Note {
                 } else {
                     format!("its {aliases} aliases mean")
                 };
-                write!(f, "what was set has the anchor \"&{anchor}\"; {aliases} the new value, too")
+                write!(
+                    f,
+                    "what was edited is named by the anchor \"&{anchor}\"; {aliases} the new value, too"
+                )
             }
             Note::AnchorGone { anchor, aliases } => {
                 let plural = if *aliases == 1 { "its alias was" } else { "its aliases were" };

@@ -35,16 +35,27 @@ impl NodeMut<'_> {
 }
 
 impl NodeMut<'_> {
-    /// Notes that aliases mean the new value of a node that has an anchor.
+    /// Notes that aliases mean the new value of a node that has an anchor, or has one above it.
     pub(super) fn note_aliases(&mut self) {
         let tree = &self.document.tree;
-        let Some(anchor) = tree.anchor_of(self.id).filter(|_| tree.has_aliases) else { return };
-        let names_it = |id: &NodeId| tree.target_of(*id) == Some(self.id);
-        let aliases = tree.subtree(tree.root).iter().filter(|id| names_it(id)).count();
-        let note = Note::AliasesFollow { anchor: anchor.to_owned(), aliases };
-        if aliases > 0 {
-            self.tree().notes.push(note);
+        if !tree.has_aliases {
+            return;
         }
+        let above = std::iter::successors(Some(self.id), |id| tree.node(*id).parent.get());
+        let anchored: Vec<NodeId> = above.filter(|id| tree.anchor_of(*id).is_some()).collect();
+        if anchored.is_empty() {
+            return;
+        }
+        let mut aliases: HashMap<NodeId, usize> = HashMap::new();
+        for target in tree.subtree(tree.root).into_iter().filter_map(|id| tree.target_of(id)) {
+            *aliases.entry(target).or_default() += 1;
+        }
+        let follow = anchored.into_iter().filter_map(|id| {
+            let anchor = tree.anchor_of(id)?.to_owned();
+            Some(Note::AliasesFollow { anchor, aliases: *aliases.get(&id)? })
+        });
+        let follow: Vec<Note> = follow.filter(|note| !tree.notes.contains(note)).collect();
+        self.tree().notes.extend(follow);
     }
 }
 

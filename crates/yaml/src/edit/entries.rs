@@ -104,6 +104,7 @@ impl NodeMut<'_> {
         tree.tables.put(id, table.map(|table| table.with_key(key, name)));
         tree.node_mut(name).facts.put(Fact::Key, true);
         tree.reshape(id);
+        self.note_aliases();
         Ok(value)
     }
 
@@ -207,6 +208,7 @@ impl NodeMut<'_> {
         let table = table.map(|table| table.with_item(index, item));
         tree.tables.put(id, table);
         tree.reshape(id);
+        self.note_aliases();
         Ok(())
     }
 
@@ -328,6 +330,7 @@ impl NodeMut<'_> {
         } else {
             tree.reshape(id);
         }
+        self.note_aliases();
         Ok(())
     }
 }

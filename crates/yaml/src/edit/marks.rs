@@ -2,7 +2,7 @@
 
 use crate::edit::CommentPlace;
 use crate::syntax::token::Span;
-use crate::tree::{Comment, Comments, Fact, Link, NodeId, Properties, State, Tree};
+use crate::tree::{Comment, Comments, Fact, Kind, Link, NodeId, Properties, State, Tree};
 
 impl Tree {
     /// Marks a node as edited, and all above it.
@@ -115,6 +115,34 @@ impl Tree {
         self.comment(id, CommentPlace::Line).is_some_and(|line| !line.span.is_empty())
     }
 
+    /// Gives a comment that stands behind the tag or anchor of a collection, on its line, to the collection: readers give it
+    /// to what comes first in it, which is about to go.
+    pub(super) fn hand_up_comment(&mut self, id: NodeId, source: &str) {
+        let Some(properties) = self.properties(id).filter(|properties| !properties.span.is_empty()) else {
+            return;
+        };
+        let behind = properties.span.end;
+        let line = source[behind as usize..].split(['\n', '\r']).next().unwrap_or("");
+        if !line.trim_start().starts_with('#') || self.comment(id, CommentPlace::Line).is_some() {
+            return;
+        }
+        let start = behind + Span::new(line.len() - line.trim_start().len(), 0).start;
+        let mut at = self.node(id).first.get().filter(|_| self.node(id).kind != Kind::Alias);
+        while let Some(child) = at {
+            for place in [CommentPlace::Head, CommentPlace::Line] {
+                if self
+                    .comment(child, place)
+                    .is_some_and(|comment| !comment.changed && comment.span.start == start)
+                {
+                    let comment = self.comments_mut(child).slot(place).take();
+                    self.comments_mut(id).line = comment;
+                    return;
+                }
+            }
+            at = self.node(child).first.get().filter(|_| self.node(child).kind != Kind::Alias);
+        }
+    }
+
     /// Gives comments of an entry that goes to the one behind it, where they stand above it on the line of a dash or an
     /// anchor: they are about what all of these entries are in.
     pub(super) fn hand_down_comments(&mut self, first: NodeId, last: NodeId, source: &str) {
@@ -123,7 +151,12 @@ impl Tree {
         let Some(behind) = self.node(last).next.get().filter(stands_behind) else { return };
         let is_above = |comment: &Comment| {
             let line = source[..comment.span.start as usize].rsplit(['\n', '\r']).next().unwrap_or("");
-            !comment.changed && comment.span.end <= start && !line.trim().is_empty()
+            let above = comment.span.end <= start
+                && source[comment.span.end as usize..start as usize].lines().any(|line| {
+                    let line = line.trim_start();
+                    !line.is_empty() && !line.starts_with('#')
+                });
+            !comment.changed && comment.span.end <= start && (above || !line.trim().is_empty())
         };
         for place in [CommentPlace::Head, CommentPlace::Line] {
             let free = self.comment(behind, place).is_none();

@@ -130,8 +130,8 @@ fn keep_comments(
     if let Some(lost) = left.without(&stands).0.into_iter().next() {
         return Err(Harm::CommentLost(lost));
     }
-    // What belonged to something and no longer does is not to come back, but for what stands above it beside a dash.
-    let dropped = had.without(&has).without(&Lines::beside_marks(before, after));
+    // What belonged to something and no longer does is not to come back, unless it is about more than that.
+    let dropped = had.without(&has).without(&Lines::about_more(before, after));
     let known = stood.without(&dropped).with(has.without(&had));
     match stands.without(&known).0.into_iter().next() {
         Some(appears) => Err(Harm::CommentAppears(appears)),
@@ -173,20 +173,27 @@ impl Lines {
         Self::new(all.filter_map(|comment| emit::comment_text(&document.source, comment.as_ref())))
     }
 
-    /// The comments that stand above the node that they belong to, on a line with something else: they are about the
-    /// dash or the anchor on that line as well, and stay there when the node goes.
-    fn beside_marks(before: &Document, after: &Document) -> Self {
+    /// The comments that stand above the node that they belong to and are about more than it, because something else
+    /// stands on their line, or a blank line sets them apart: they stay when the node goes.
+    fn about_more(before: &Document, after: &Document) -> Self {
         let (source, tree) = (&before.source, &before.tree);
         let nodes = tree.subtree(tree.root).into_iter();
-        let comments = nodes.flat_map(|id| {
+        let above = nodes.flat_map(|id| {
             let spans = tree.comments(id).into_iter().flat_map(Comments::spans);
-            spans.filter(move |span| span.end <= tree.start(id))
+            let start = tree.start(id);
+            spans.filter(move |span| span.end <= start).map(move |span| (span, start))
         });
-        let beside = comments.filter(|span| {
+        let about_more = above.filter(|(span, _)| !after.tree.gone.contains(span)).map(|(span, start)| {
             let line = source[..span.start as usize].rsplit(['\n', '\r']).next().unwrap_or("");
-            !line.trim().is_empty() && !after.tree.gone.contains(span)
+            if !line.trim().is_empty() {
+                return span.of(source).to_owned();
+            }
+            let text = Span { start: span.start, end: start }.of(source);
+            let lines: Vec<&str> = text.lines().collect();
+            let blank = lines.iter().rposition(|line| line.trim().is_empty()).unwrap_or(0);
+            lines[..blank].join("\n")
         });
-        Self::new(beside.map(|span| span.of(source).to_owned()))
+        Self::new(about_more.map(|text| text.lines().map(str::trim_start).collect::<Vec<_>>().join("\n")))
     }
 
     /// The comments that stand inside of what was removed, or of a collection that was replaced.

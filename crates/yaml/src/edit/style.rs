@@ -77,7 +77,7 @@ impl NodeMut<'_> {
             return Err(Error::NoPlaceForComment(NO_LINE));
         }
         let extents = Extents::new(&self.document.source, tree);
-        let keeps = tree.keeps_properties(id, &self.document.source);
+        let keeps = tree.keeps_properties(id, &self.document.source, None);
         let place = if keeps { extents.content_place(id) } else { extents.place(id) };
         let content = Content::detached(self.read(), Some(place))?;
         if tree.node(id).state != State::New {

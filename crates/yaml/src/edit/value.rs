@@ -89,6 +89,7 @@ impl NodeMut<'_> {
         }
         let source = Arc::clone(&self.document.source);
         let tree = self.tree();
+        tree.hand_up_comment(id, &source);
         tree.take_place(id, new, &source);
         let from = tree.node(new).clone();
         let cut = tree.node(id).is(Fact::Reshaped);
@@ -177,7 +178,10 @@ impl Tree {
     fn take_place(&mut self, id: NodeId, new: NodeId, source: &str) {
         let tag = self.properties(new).and_then(|properties| properties.tag.clone());
         let old = self.properties(id).cloned();
-        let keeps = tag.is_none() && self.keeps_properties(id, source);
+        let kind = self.node(new).kind;
+        let fits = kind != Kind::Scalar && kind == self.node(id).kind;
+        let keeps = tag.is_none() && self.keeps_properties(id, source, fits.then_some(kind));
+        let tag = tag.or_else(|| old.as_ref().filter(|_| fits)?.tag.clone());
         if self.node(id).state < State::Edited {
             let extents = Extents::new(source, self);
             let span = if keeps { extents.content_place(id) } else { extents.place(id) };
@@ -199,10 +203,10 @@ impl Tree {
     }
 
     /// Whether the properties of a node can stay where they are when its content is replaced by something without a tag:
-    /// an anchor alone, on the line of the colon or dash.
-    pub(super) fn keeps_properties(&self, id: NodeId, source: &str) -> bool {
+    /// on the line of the colon or dash, and an anchor alone, unless the new content is a collection of the same `kind`.
+    pub(super) fn keeps_properties(&self, id: NodeId, source: &str, kind: Option<Kind>) -> bool {
         let extents = Extents::new(source, self);
-        self.properties(id).is_some_and(|old| old.tag.is_none() && extents.stays(id, old))
+        self.properties(id).is_some_and(|old| (old.tag.is_none() || kind.is_some()) && extents.stays(id, old))
     }
 
     /// Takes the comments away from a node and all below it: between brackets new ones have no place.

@@ -42,6 +42,9 @@ impl Emitter<'_> {
             // It lost all its entries; new ones stand where those stood.
             layout.follow(node.kind, (node.column as usize).saturating_sub(column));
         }
+        if let (Kind::Scalar, Some(deeper)) = (node.kind, self.block_scalar_indent(place, column)) {
+            layout.follow(Kind::Mapping, deeper);
+        }
         if node.mark == NOWHERE {
             return self.value_without_colon(id, column, &layout, splices);
         }
@@ -59,6 +62,14 @@ impl Emitter<'_> {
             Kind::Mapping | Kind::Scalar | Kind::Alias => Behind::Key,
         };
         self.edited_behind(id, node.mark, &layout.value(id, column, behind), splices);
+    }
+
+    /// How much deeper than a column the lines of the block scalar at a place stand; `None` for anything else.
+    fn block_scalar_indent(&self, place: Span, column: usize) -> Option<usize> {
+        let text = place.of(&self.document.source);
+        let mut lines = text.starts_with(['|', '>']).then(|| text.lines().skip(1))?;
+        let first = lines.find(|line| !line.trim().is_empty())?;
+        (first.len() - first.trim_start_matches(' ').len()).checked_sub(column).filter(|deeper| *deeper > 0)
     }
 
     /// The value of an explicit key that had no colon.
@@ -140,6 +151,8 @@ impl Emitter<'_> {
         if ends_line || comment.is_some() {
             // The old value was a block scalar: its header may have a comment, its last line break is its own.
             let text = format!("{first}{}\n{}", comment.unwrap_or_default(), pieces.rest);
+            // A collection that goes leaves the line break behind it.
+            let text = if ends_line { text.as_str() } else { text.trim_end_matches('\n') };
             splices.push(Splice::replace(Span { start, end: place.end }, text));
             return;
         }

@@ -294,6 +294,40 @@ fn characters_that_yaml_forbids_are_escaped_or_refused() {
 }
 
 #[test]
+fn a_title_that_a_blank_line_sets_apart_outlives_the_entry_below() {
+    let remove = |root: &mut NodeMut<'_>| assert!(root.remove("b").expect("it can be removed"));
+    let titled = "a: 1\n\n# -- Section --\n\nb: 2\nc: 3\n";
+    check(titled, remove, "a: 1\n\n# -- Section --\n\nc: 3\n");
+    let described = "a: 1\n\n# -- Section --\n\n# about b\nb: 2\nc: 3\n";
+    check(described, remove, "a: 1\n\n# -- Section --\n\nc: 3\n");
+    check("# of b\nb: {}\n", remove, "{}\n");
+}
+
+#[test]
+fn tags_of_collections_stay_with_their_kind() {
+    check("a: !Sub {x: 1}\n", set(&["a"], yaml("{y: 2}")), "a: !Sub {y: 2}\n");
+    check("a: !Sub # c\n  x: 1\n", set(&["a"], yaml("y: 2\n")), "a: !Sub # c\n  y: 2\n");
+    check("a: !Sub # c\n  x: 1\n", set(&["a"], 5), "a: 5 # c\n");
+    check("- !Sub # c\n  - x\n", |root| root.reborrow().at_mut(0).unwrap().set(5).unwrap(), "- 5 # c\n");
+    check("a: !Sub [x]\n", set(&["a"], "x"), "a: x\n");
+}
+
+#[test]
+fn lines_of_a_block_scalar_stay_in_their_column() {
+    let input = "a:\n    b: |\n      one\n      two\n    c: 1\n";
+    check(input, set(&["a", "b"], "one\n2\n"), "a:\n    b: |\n      one\n      2\n    c: 1\n");
+}
+
+#[test]
+fn aliases_that_follow_an_edit_below_their_anchor_are_noted() {
+    let mut document = Document::parse("a: &x\n  b: 1\n  c: 2\nd: *x\n").unwrap();
+    document.root_mut().get_mut("a").unwrap().get_mut("b").unwrap().set(7).unwrap();
+    document.root_mut().get_mut("a").unwrap().remove("c").unwrap();
+    let notes: Vec<String> = document.notes().iter().map(ToString::to_string).collect();
+    assert_eq!(notes, ["what was edited is named by the anchor \"&x\"; its alias means the new value, too"]);
+}
+
+#[test]
 fn what_is_added_to_json_is_json() {
     check("{\"a\": 1}\n", set(&["b"], "x"), "{\"a\": 1, \"b\": \"x\"}\n");
     check("{\"a\": 1}\n", set(&["a"], "x\u{7}\ny"), "{\"a\": \"x\\u0007\\ny\"}\n");

@@ -2,7 +2,7 @@
 
 use lanai_types::YamlLimits;
 use lanai_yaml::edit::Error;
-use lanai_yaml::{Document, NodeRef, SequenceIndent, Stream};
+use lanai_yaml::{Document, NodeRef, Note, SequenceIndent, Stream};
 
 use super::choices::Choices;
 use super::edits::{Op, STRINGS, walk};
@@ -216,7 +216,7 @@ pub fn edit_text(text: &str, edits: &[u8], most: usize) {
         done += 1;
         let op = Op::choose(choices, document, &model);
         told.extend([format!("{op:?}\n")]);
-        let notes = document.notes().len();
+        let notes = copies(document);
         match walk(document, &op.path) {
             Ok(node) => lost.extend(op.edit.loses(node.read(), text)),
             Err(Error::Unwritable(_)) => return,
@@ -235,13 +235,13 @@ pub fn edit_text(text: &str, edits: &[u8], most: usize) {
                 Node::walk(&mut model, &op.path);
             }
         }
-        let brings = document.notes().len() > notes || op.edit.brings_comments();
+        let brings = copies(document) > notes || op.edit.brings_comments();
         if !brings {
             let (before, after) = (comments(&walked), comments(&document.to_string()));
             assert!(is_part(&after, &before), "comments appear: {after:?}\n{told}{text}\n---\n{document}");
         }
         copied |= brings;
-        if done == 1 && document.notes().is_empty() && document.to_string() != walked {
+        if done == 1 && copies(document) == 0 && document.to_string() != walked {
             let place = Place { text, document: &unedited, range: start..start + unedited.source().len() };
             if let Some(bounds) = place.bounds(&op) {
                 place.check(&document.to_string(), &bounds, &told);
@@ -251,6 +251,11 @@ pub fn edit_text(text: &str, edits: &[u8], most: usize) {
     let mut models = before.models.clone();
     models[at] = model;
     check(&before, &stream, &models, &lost, copied, &told);
+}
+
+/// How many notes tell of something that was copied.
+fn copies(document: &Document) -> usize {
+    document.notes().iter().filter(|note| !matches!(note, Note::AliasesFollow { .. })).count()
 }
 
 /// The comments of a text, sorted.
