@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use lanai_types::YamlLimits;
 use lanai_types::quote::Quoted;
 use lanai_yaml::Stream;
+use tempfile::NamedTempFile;
 
 use crate::failure::{Failure, cause};
 use crate::io::Io;
@@ -46,6 +47,58 @@ pub(crate) fn read_yaml(source: &Source, io: &mut Io<'_>) -> Result<Stream, Fail
     Stream::parse_bytes(&bytes, &limits).map_err(|error| Failure::new(format!("{source}: {error:#}")))
 }
 
+/// Keeps other commands like this one from editing a file, until it is dropped.
+pub(crate) struct Hold {
+    /// The lock is that of the open file; the system takes it back when the process ends, however it ends.
+    _locked: Option<File>,
+}
+
+/// Waits until no other command edits the file, and then keeps them waiting. Where the system has no locks, and for what
+/// is no regular file, nobody waits.
+///
+/// An edit replaces the file, so the lock of a file that has no name any more is worth nothing: then the new one is taken.
+pub(crate) fn hold(source: &Source, io: &mut Io<'_>) -> Hold {
+    let Source::File(path) = source else { return Hold { _locked: None } };
+    let path = io.folder.join(path);
+    let mut told = false;
+    loop {
+        if !fs::metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
+            return Hold { _locked: None };
+        }
+        let Ok(file) = File::open(&path) else { return Hold { _locked: None } };
+        let locked = match file.try_lock() {
+            Ok(()) => true,
+            Err(fs::TryLockError::WouldBlock) => {
+                if !told {
+                    io.tell(&format!("{source}: waiting for another program that edits it"));
+                    told = true;
+                }
+                file.lock().is_ok()
+            }
+            Err(fs::TryLockError::Error(_)) => false,
+        };
+        if !locked || is_still_named(&file, &path) {
+            return Hold { _locked: Some(file).filter(|_| locked) };
+        }
+    }
+}
+
+/// Whether a path still leads to an open file.
+#[cfg(unix)]
+fn is_still_named(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let id = |metadata: Metadata| (metadata.dev(), metadata.ino());
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(open), Ok(named)) => id(open) == id(named),
+        (Err(_), _) | (_, Err(_)) => true,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_still_named(_file: &File, _path: &Path) -> bool {
+    true
+}
+
 /// All bytes of a source, or one more than `limit` of them: enough to see that it is too large.
 fn read(source: &Source, limit: usize, io: &mut Io<'_>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
@@ -64,8 +117,8 @@ fn read(source: &Source, limit: usize, io: &mut Io<'_>) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// When it is not a regular file or must not be written, when it is no longer what was read (`before`), and when the
-/// system refuses; the file is as it was then. Between that look and the rename is a moment in which somebody else's
-/// edit can still be lost.
+/// system refuses; the file is as it was then. Between that look and the rename is a moment in which the edit of a program
+/// that does not know [`hold`] can still be lost.
 pub(crate) fn replace(path: &Path, before: &str, text: &str, io: &Io<'_>) -> Result<(), Failure> {
     let cannot =
         |why: &str| Failure::new(format!("cannot write {}: {why}", Quoted(&path.display().to_string())));
@@ -81,11 +134,13 @@ pub(crate) fn replace(path: &Path, before: &str, text: &str, io: &Io<'_>) -> Res
     }
     // A rename asks only for rights on the folder; the file itself has a say too.
     OpenOptions::new().write(true).open(&target).map_err(|error| cannot(&cause(&error)))?;
+    let fresh = beside(&target, &metadata, text).map_err(|error| cannot(&cause(&error)))?;
     let now = fs::read(&target).map_err(|error| cannot(&cause(&error)))?;
     if now != before.as_bytes() {
         return Err(cannot("it was changed by somebody else meanwhile").hint("do it again"));
     }
-    swap(&target, &metadata, text).map_err(|error| cannot(&cause(&error)))
+    fresh.persist(&target).map_err(|error| cannot(&cause(&error.error)))?;
+    sync_folder(target.parent().unwrap_or(Path::new("."))).map_err(|error| cannot(&cause(&error)))
 }
 
 /// Makes a file: whoever looks sees none or all of it, also when the process is killed.
@@ -106,15 +161,15 @@ pub(crate) fn create(path: &Path, text: &str) -> io::Result<()> {
     sync_folder(folder)
 }
 
-fn swap(target: &Path, metadata: &Metadata, text: &str) -> io::Result<()> {
+/// Writes a new file beside another, to take its place.
+fn beside(target: &Path, metadata: &Metadata, text: &str) -> io::Result<NamedTempFile> {
     let folder = target.parent().unwrap_or(Path::new("."));
     let mut fresh = tempfile::Builder::new().prefix(".lanai-").tempfile_in(folder)?;
     fresh.write_all(text.as_bytes())?;
     keep_owner(fresh.as_file(), metadata);
     fresh.as_file().set_permissions(metadata.permissions())?;
     fresh.as_file().sync_all()?;
-    fresh.persist(target).map_err(|error| error.error)?;
-    sync_folder(folder)
+    Ok(fresh)
 }
 
 /// Gives the file the owner and group of another, if we may.

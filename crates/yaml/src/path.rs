@@ -211,6 +211,18 @@ impl<'a> NodeRef<'a> {
         }
         Ok(at)
     }
+
+    /// The path with items by their index, as far as it leads: an edit of what an item is named by does not turn it away.
+    #[must_use]
+    pub fn index_path(self, path: &Path) -> Path {
+        let mut at = Some(self);
+        let fixed = path.segments.iter().map(|segment| {
+            let index = at.and_then(|at| index_of(at, segment)).and_then(|index| index.try_into().ok());
+            at = at.and_then(|at| step(at, segment));
+            index.map_or_else(|| segment.clone(), Segment::Index)
+        });
+        fixed.collect()
+    }
 }
 
 /// A path that leads to nothing: how far it led, and what was there instead of the next step.

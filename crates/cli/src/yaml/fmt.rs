@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::deliver;
 use crate::args::{Fmt, Preview};
 use crate::failure::Failure;
-use crate::file::{Source, read_yaml};
+use crate::file::{Source, hold, read_yaml};
 use crate::io::{Exit, Io};
 
 /// Formats each file. One that cannot be read or written does not keep the others from being formatted.
@@ -33,6 +33,7 @@ enum Change {
 }
 
 fn format(source: &Source, fmt: &Fmt, io: &mut Io<'_>) -> Result<Change, Failure> {
+    let _held = (!fmt.preview.dry_run && !fmt.check).then(|| hold(source, io));
     let stream = read_yaml(source, io)?;
     let before = stream.to_string();
     let after = format_stream(&stream);

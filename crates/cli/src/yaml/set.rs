@@ -7,11 +7,12 @@ use super::deliver;
 use super::select::{Purpose, choose};
 use crate::args::Set;
 use crate::failure::Failure;
-use crate::file::read_yaml;
+use crate::file::{hold, read_yaml};
 use crate::io::{Exit, Io};
 
 pub(super) fn run(set: &Set, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let edit = Edit::of(set)?;
+    let _held = (!set.preview.dry_run).then(|| hold(&set.file, io));
     let mut stream = read_yaml(&set.file, io)?;
     let before = stream.to_string();
     let refused =
@@ -74,9 +75,11 @@ impl Edit {
                 }
             }
             Self::Set { content, comment } => {
+                // The edit may change what the path names an item by.
+                let place = document.root().index_path(path);
                 document.set(path, content.clone()).map_err(|error| error.to_string())?;
                 let Some(comment) = comment else { return Ok(()) };
-                document.set_line_comment(&written(path), comment).map_err(|error| error.to_string())
+                document.set_line_comment(&written(&place), comment).map_err(|error| error.to_string())
             }
         }
     }

@@ -231,6 +231,31 @@ fn what_editing_had_to_do_is_said() {
 }
 
 #[test]
+fn edits_at_the_same_time_all_arrive() {
+    let folder = Folder::with(&[("f.yaml", "a: 1\n")]);
+    std::thread::scope(|scope| {
+        for at in 0..8 {
+            let folder = &folder;
+            scope.spawn(move || {
+                let seen = folder.run(&["set", "f.yaml", &format!("k{at}"), "1"], "", &[]);
+                assert_eq!(seen.code, Some(0), "{}", seen.stderr);
+            });
+        }
+    });
+    let text = folder.text("f.yaml");
+    for at in 0..8 {
+        assert!(text.contains(&format!("k{at}: 1\n")), "{text}");
+    }
+}
+
+#[test]
+fn a_comment_goes_to_an_item_that_the_edit_renames() {
+    let before = "l:\n- name: a\n- name: b # old\n";
+    let arguments = ["l[name=b].name", "c", "--comment", "new"];
+    check_set(before, &arguments, "l:\n- name: a\n- name: c # new\n");
+}
+
+#[test]
 fn windows_line_ends_stay() {
     check_set("a: 1\r\nb: 2\r\n", &["a", "3"], "a: 3\r\nb: 2\r\n");
     check_set("a: 1\r\nb:\r\n  c: 2\r\n", &["b.d", "3"], "a: 1\r\nb:\r\n  c: 2\r\n  d: 3\r\n");
