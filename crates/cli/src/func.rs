@@ -8,6 +8,7 @@
 //! | `replay` | running a function that failed again, alone |
 //! | `save` | a function that is kept in the pipeline |
 //! | `runtime` | who runs functions, and with which rights |
+//! | `grants` | what functions may do, as flags spell it |
 //! | `work` | functions at work in a thread, and their progress on the screen |
 //! | `lines` | what is told about a run, in kpt's words |
 //! | `output` | where resources go |
@@ -15,6 +16,7 @@
 mod args;
 mod doc;
 mod eval;
+mod grants;
 mod lines;
 mod output;
 mod render;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::failure::Failure;
+use crate::stop::Stop;
 
 /// All that a command sees of the world, but for the files that its arguments name.
 pub struct Io<'a> {
@@ -27,6 +28,8 @@ pub struct Io<'a> {
     /// This program itself, as a file: it makes the cages in which functions run. Without it, programs are run as their caller
     /// could run them.
     pub program: Option<PathBuf>,
+    /// By which another thread can end the command early.
+    pub stop: Stop,
 }
 
 /// Who reads the errors and notes.

@@ -13,6 +13,7 @@
 //! | `file` | reading files, and replacing them whole or not at all |
 //! | `diff` | what changes, for people |
 //! | `failure` | what went wrong, for people |
+//! | `stop` | ending early, cleanly |
 //! | `io` | where input comes from and output goes |
 
 mod args;
@@ -23,6 +24,7 @@ mod func;
 mod io;
 mod persona;
 mod pkg;
+mod stop;
 mod yaml;
 
 use std::ffi::OsString;
@@ -34,6 +36,7 @@ use failure::Failure;
 use persona::Persona;
 
 pub use io::{Audience, Colour, Exit, Io};
+pub use stop::{MAX_ENDING, Stop};
 
 /// Runs one command; the first argument is the program's name. Called `kpt`, it reads `.krmignore` as kpt does.
 ///

@@ -7,6 +7,7 @@
 
 mod deadline;
 mod error;
+mod outlook;
 mod request;
 pub mod wire;
 
@@ -14,6 +15,7 @@ use async_trait::async_trait;
 
 pub use deadline::Deadline;
 pub use error::{Error, Failed, Failing};
+pub use outlook::Outlook;
 pub use request::{FunctionRef, Grants, Mount, MountAccess, Network, Request, Response, User, Variable};
 
 /// Runs functions.
@@ -29,4 +31,18 @@ pub trait Evaluator: Send + Sync {
     /// [`Error::NotFound`] when this evaluator does not know the function; the request in it is as it came. For the others see
     /// [`Error`].
     async fn evaluate(&self, request: Request, deadline: &Deadline) -> Result<Response, Error>;
+
+    /// Whether running the function again on the same list costs next to nothing and gives the same. Then nobody has to keep a
+    /// list for the case that the function fails on it.
+    fn is_repeatable(&self, function: &FunctionRef) -> bool {
+        let _ = function;
+        false
+    }
+
+    /// Says what can be known about a function without running anything, so that a pipeline with one that nobody knows is refused
+    /// as a whole. Whoever cannot tell says that it runs.
+    fn foresee(&self, function: &FunctionRef, grants: &Grants) -> Outlook {
+        let _ = (function, grants);
+        Outlook::Runs
+    }
 }

@@ -19,7 +19,8 @@ const MAX_FOLDERS: usize = 100_000;
 /// first file is saved.
 #[derive(Debug)]
 pub struct Copies {
-    place: PathBuf,
+    /// The first that can be written to.
+    places: Vec<PathBuf>,
     name: String,
     folder: Option<PathBuf>,
 }
@@ -27,7 +28,14 @@ pub struct Copies {
 impl Copies {
     /// Copies go to new folders in `place`, called `name` and a number. `place` must not be in the package.
     pub fn new(place: impl Into<PathBuf>, name: impl Into<String>) -> Self {
-        Self { place: place.into(), name: name.into(), folder: None }
+        Self { places: vec![place.into()], name: name.into(), folder: None }
+    }
+
+    /// Names another place, for when the ones before it cannot be written to.
+    #[must_use]
+    pub fn or_in(mut self, place: impl Into<PathBuf>) -> Self {
+        self.places.push(place.into());
+        self
     }
 
     /// The folder, if anything was saved.
@@ -76,19 +84,33 @@ impl Copies {
         if let Some(folder) = &self.folder {
             return Ok(folder.clone());
         }
-        fs::create_dir_all(&self.place).map_err(Error::io("create", &self.place))?;
-        for number in 1..=MAX_FOLDERS {
-            let folder = self.place.join(format!("{}-{number}", self.name));
-            // Nobody else is to read there what he could not read in the package.
-            match fs::DirBuilder::new().mode(0o700).create(&folder) {
-                Ok(()) => {
+        let mut failed = None;
+        for place in &self.places {
+            match made_in(place, &self.name) {
+                Ok(folder) => {
                     self.folder = Some(folder.clone());
                     return Ok(folder);
                 }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(Error::io("create", &folder)(error)),
+                // What the first place says is what people can do something about.
+                Err(error) => {
+                    failed.get_or_insert(error);
+                }
             }
         }
-        Err(Error::Exists(self.place.join(format!("{}-{MAX_FOLDERS}", self.name))))
+        Err(failed.unwrap_or_else(|| Error::Exists(self.name.clone().into())))
     }
+}
+
+fn made_in(place: &Path, name: &str) -> Result<PathBuf, Error> {
+    fs::create_dir_all(place).map_err(Error::io("create", place))?;
+    for number in 1..=MAX_FOLDERS {
+        let folder = place.join(format!("{name}-{number}"));
+        // Nobody else is to read there what he could not read in the package.
+        match fs::DirBuilder::new().mode(0o700).create(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(Error::io("create", &folder)(error)),
+        }
+    }
+    Err(Error::Exists(place.join(format!("{name}-{MAX_FOLDERS}"))))
 }

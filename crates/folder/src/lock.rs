@@ -113,13 +113,20 @@ impl Lock {
     }
 }
 
-impl Drop for Lock {
-    fn drop(&mut self) {
+impl Lock {
+    /// Takes the name of the lock away, for a process that ends without dropping it. Nothing may be changed after that.
+    pub fn release(&self) {
         // The name goes before the lock does. What cannot be removed is in nobody's way: the next one locks it.
         let folder = self.root.join(STATE_FOLDER);
         if is_at(&self.file, &folder.join(LOCK)) {
             let _ = fs::remove_file(folder.join(LOCK));
         }
         let _ = fs::remove_dir(&folder);
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        self.release();
     }
 }

@@ -24,7 +24,7 @@ pub use diff::Diff;
 pub use file::{File, Mode};
 pub use nested::Folder;
 pub use place::{Placed, default_path, resource_path};
-pub use read::{FileResources, Located, OtherYaml, ReadOptions, is_resource_name};
+pub use read::{FileResources, Located, OtherYaml, ReadOptions, Reading, is_resource_name};
 
 /// A package and all that is below it: every file under its path.
 ///

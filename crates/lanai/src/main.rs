@@ -5,11 +5,25 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
-use lanai_cli::{Audience, Colour, Io};
+use lanai_cli::{Audience, Colour, Io, Stop};
 
 fn main() -> ExitCode {
     if let Some(code) = lanai_process::launch(std::env::args_os()) {
         return code;
+    }
+    let stop = Stop::default();
+    // Where no thread can be had, a signal ends the process as it always does.
+    if let Ok(signals) = lanai_process::Signals::caught() {
+        let stop = stop.clone();
+        let waiter = std::thread::Builder::new().name("signals".into());
+        let waiter = waiter.spawn(move || {
+            let signal = signals.wait();
+            stop.now();
+            std::process::exit(128 + signal)
+        });
+        if waiter.is_err() {
+            lanai_process::Signals::let_go();
+        }
     }
     let colour = match AutoStream::choice(&io::stdout()) {
         ColorChoice::Never => Colour::Plain,
@@ -25,6 +39,7 @@ fn main() -> ExitCode {
         environment: std::env::vars_os().collect(),
         audience,
         program: std::env::current_exe().ok(),
+        stop: stop.clone(),
     };
     lanai_cli::run(std::env::args_os(), &mut io).into()
 }

@@ -14,6 +14,7 @@ mod connection;
 mod error;
 mod launch;
 mod run;
+mod signals;
 
 pub use cage::{
     ADDRESS_SPACE, Access, Cage, CageLimits, Caged, FilesHeld, Held, Network, NetworkHeld, Policy,
@@ -25,3 +26,4 @@ pub use connection::{Connection, Input, Output};
 pub use error::Error;
 pub use launch::launch;
 pub use run::{Finished, Status};
+pub use signals::Signals;

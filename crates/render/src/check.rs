@@ -12,10 +12,24 @@ use lanai_types::quote::Quoted;
 
 use crate::config::{self, inside};
 
-/// Where a resource that came out of a function cannot be.
+/// A resource that came out of a function and cannot be where it is to be. `Display` gives kpt's text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct PathProblem {
+    /// Which one of the list it is, from 1.
+    pub item: usize,
+    /// Its type and name.
+    pub resource: String,
+    /// The field that says where it is to be; none where nothing says so.
+    pub field: Option<String>,
+    /// What is wrong.
+    pub what: Misplaced,
+}
+
+/// What is wrong about the place of a resource.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum PathProblem {
+pub enum Misplaced {
     /// The path leaves the package, names a folder, or is none.
     #[error(transparent)]
     Path(#[from] package::Error),
@@ -37,10 +51,27 @@ pub enum PathProblem {
     },
 }
 
+impl PathProblem {
+    fn of(at: usize, resource: &Resource, what: Misplaced) -> Self {
+        let says = |keys: [&'static str; 2]| keys.into_iter().find(|key| resource.annotation(key).is_some());
+        let key = match &what {
+            Misplaced::Path(package::Error::BadIndex { .. }) => {
+                says([annotation::INDEX, annotation::LEGACY_INDEX])
+            }
+            Misplaced::Path(_) | Misplaced::Twice { .. } => says([annotation::PATH, annotation::LEGACY_PATH]),
+            Misplaced::Annotations { .. } => None,
+        };
+        let field = key.map(|key| format!("metadata.annotations[\"{key}\"]"));
+        Self { item: at + 1, resource: resource.id().to_string(), field, what }
+    }
+}
+
 /// A resource that is none, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {cause}", .path.as_deref().unwrap_or("a resource without a file"))]
 pub struct NotAResource {
+    /// Which one of the list it is, from 1.
+    pub item: usize,
     /// Its file.
     pub path: Option<String>,
     /// What it lacks.
@@ -84,8 +115,9 @@ pub(crate) fn pipeline(package: &Package, of: &Folder, kptfile: &Kptfile) -> Res
 
 /// Checks that all are resources.
 pub(crate) fn krm(items: &[Resource]) -> Result<(), NotAResource> {
-    for item in items {
-        item.check_krm().map_err(|cause| NotAResource { path: item.path().map(Cow::into_owned), cause })?;
+    for (at, item) in items.iter().enumerate() {
+        let path = || item.path().map(Cow::into_owned);
+        item.check_krm().map_err(|cause| NotAResource { item: at + 1, path: path(), cause })?;
     }
     Ok(())
 }
@@ -99,19 +131,24 @@ pub(crate) fn places(
     beside: Option<&SafePath>,
     known: &Package,
 ) -> Result<(), PathProblem> {
-    items.iter_mut().try_for_each(|item| settle(item, running, beside, known))
+    for (at, item) in items.iter_mut().enumerate() {
+        settle(item, running, beside, known).map_err(|what| PathProblem::of(at, item, what))?;
+    }
+    Ok(())
 }
 
 /// Checks that no two ask for the same place.
 pub(crate) fn no_place_twice(items: &[Resource]) -> Result<(), PathProblem> {
     let mut taken = HashSet::new();
-    for origin in items.iter().filter_map(Resource::origin) {
+    for (at, item) in items.iter().enumerate() {
+        let Some(origin) = item.origin() else { continue };
         // As seen from the root: a package may put something into the folder of another.
         if !taken.insert((inside(&origin.package, &origin.path), origin.index)) {
-            return Err(PathProblem::Twice {
+            let what = Misplaced::Twice {
                 path: origin.path.to_string(),
                 index: origin.index.map(|index| index.to_string()).unwrap_or_default(),
-            });
+            };
+            return Err(PathProblem::of(at, item, what));
         }
     }
     Ok(())
@@ -133,7 +170,7 @@ fn settle(
     running: &Folder,
     beside: Option<&SafePath>,
     known: &Package,
-) -> Result<(), PathProblem> {
+) -> Result<(), Misplaced> {
     if item.origin().is_some() && PLACES.iter().all(|key| item.annotation(key).is_none()) {
         return Ok(());
     }
@@ -164,7 +201,7 @@ fn settle(
     for key in PLACES {
         if item.annotation(key).is_some() {
             let removed = item.remove_annotation(key);
-            removed.map_err(|cause| PathProblem::Annotations { resource: item.id().to_string(), cause })?;
+            removed.map_err(|cause| Misplaced::Annotations { resource: item.id().to_string(), cause })?;
         }
     }
     item.set_origin(Some(origin));

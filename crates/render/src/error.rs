@@ -7,6 +7,7 @@ use lanai_krm::ResourceList;
 use lanai_krm::kptfile::{self, Invalid};
 use lanai_krm::package::{self, Folder};
 
+use crate::ahead::Unrunnable;
 use crate::check::{NotAResource, PathProblem};
 use crate::config::ConfigError;
 use crate::image::ImageError;
@@ -42,6 +43,9 @@ pub enum Cause {
     /// A function failed or could not run.
     #[error(transparent)]
     Function(#[from] Box<FunctionFailure>),
+    /// Functions cannot run, and none did.
+    #[error(transparent)]
+    Unrunnable(Unrunnable),
     /// A Kptfile below the root cannot be read.
     #[error("{0}")]
     Kptfile(#[from] kptfile::Error),

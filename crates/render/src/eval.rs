@@ -11,7 +11,7 @@ use crate::check;
 use crate::error::{Cause, Failure, FunctionFailure, Why};
 use crate::hydrate::placed;
 use crate::options::Options;
-use crate::pipeline::{Call, Called, Keeps, Run};
+use crate::pipeline::{Call, Called, Given, Keeps, Run};
 use crate::record::{Inputs, ResultList};
 use crate::render;
 use crate::watch::Watch;
@@ -151,7 +151,7 @@ async fn call(
         results: ResultList::default(),
         inputs: Inputs::default(),
         executed: 0,
-        given: None,
+        given: Given::default(),
     };
     let call = Call {
         function: &step.function,

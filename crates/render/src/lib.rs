@@ -10,11 +10,13 @@
 //! | `hydrate`, `held` | going through the tree, and the resources on the way |
 //! | `pipeline` | running the functions of one package on its resources |
 //! | `config`, `image`, `when` | what configures a function, which image is meant, whether it runs |
+//! | `ahead` | which functions cannot run, before any does |
 //! | `check` | what may go into a function and come out of it |
 //! | `record`, `message`, `status` | what is written down about a run, and how it gets into the Kptfile |
 //! | `attribution` | the annotation by which some resources tell that they were rendered |
 //! | `eval` | one function on a whole tree, without pipelines |
 
+mod ahead;
 mod attribution;
 mod check;
 mod config;
@@ -33,7 +35,8 @@ mod tree;
 mod watch;
 mod when;
 
-pub use check::{NotAResource, PathProblem};
+pub use ahead::{Obstacle, Unrunnable, UnrunnableFunction};
+pub use check::{Misplaced, NotAResource, PathProblem};
 pub use config::{ConfigError, config_map};
 pub use error::{Cause, Error, Failure, FunctionFailure, Why};
 pub use eval::{Evaluated, EvaluatedItems, Step, eval, eval_items};

@@ -25,7 +25,8 @@ impl Place<'_> {
         let message = match &cause {
             Cause::Function(failure) => self.in_step("pipeline.run", &function(failure)),
             Cause::Read(error) => self.in_step("pkg.readResources", &read(error)),
-            Cause::Kptfile(_)
+            Cause::Unrunnable(_)
+            | Cause::Kptfile(_)
             | Cause::Invalid(_)
             | Cause::Config(_)
             | Cause::Input(_)

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use lanai_evaluate::Grants;
 use lanai_krm::package::{OtherYaml, ReadOptions};
+use lanai_types::ByteSize;
 use tokio_util::sync::CancellationToken;
 
 use crate::image::Tags;
@@ -61,6 +62,9 @@ pub struct RenderLimits {
     pub max_items: usize,
     /// How long one function may run.
     pub max_function_time: Duration,
+    /// How much the status in the Kptfile keeps of what one function wrote to its standard error output. What is left out is
+    /// counted there; results have all of it.
+    pub max_status_stderr: ByteSize,
 }
 
 impl Options<'_> {
@@ -72,8 +76,12 @@ impl Options<'_> {
 
 impl RenderLimits {
     /// The limits of somebody who configures nothing.
-    pub const DEFAULT: Self =
-        Self { max_depth: 32, max_items: 1_000_000, max_function_time: Duration::from_mins(5) };
+    pub const DEFAULT: Self = Self {
+        max_depth: 32,
+        max_items: 1_000_000,
+        max_function_time: Duration::from_mins(5),
+        max_status_stderr: ByteSize::kib(4),
+    };
 }
 
 impl Default for RenderLimits {

@@ -7,13 +7,14 @@ use lanai_krm::resource::Origin;
 use lanai_krm::result::Severity;
 use lanai_krm::select::selected;
 use lanai_krm::{Package, Resource, ResourceList, ResultItem, Selector};
+use lanai_types::ByteSize;
 
 use crate::error::{Cause, FunctionFailure, Why};
 use crate::options::{ExecPolicy, Options};
 use crate::record::{FunctionResult, Inputs, ResultList, step};
 use crate::tree::Node;
 use crate::watch::{Event, Running, Watch};
-use crate::{check, config, image, when};
+use crate::{ahead, check, config, status, when};
 
 /// Functions at work, and what is written down about them.
 pub(crate) struct Run<'a> {
@@ -29,7 +30,23 @@ pub(crate) struct Run<'a> {
     /// How many functions ran and passed.
     pub executed: usize,
     /// What the function got that failed last.
-    pub given: Option<Box<ResourceList>>,
+    pub given: Given,
+}
+
+/// What the function got that failed last. While a list is kept, each edit of a resource copies it; so lists are not kept as long
+/// as all functions are such that running them again costs next to nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Given {
+    /// The list.
+    pub kept: Option<Box<ResourceList>>,
+    /// Which call it was, from 0, when the list was not kept.
+    pub lost: Option<usize>,
+    /// The call whose list is wanted: the run ends there.
+    pub wanted: Option<usize>,
+    /// How many calls there were.
+    calls: usize,
+    /// Whether a function was called that is not to be run again.
+    unrepeatable: bool,
 }
 
 /// What is left of the resources when a function fails.
@@ -75,7 +92,33 @@ pub(crate) struct Passed {
     pub stderr: String,
 }
 
-impl Run<'_> {
+impl Given {
+    /// Asks for the list of a call.
+    pub fn of_call(call: usize) -> Self {
+        Self { wanted: Some(call), ..Self::default() }
+    }
+}
+
+impl<'a> Run<'a> {
+    /// The same run, of which nothing has happened yet.
+    pub fn afresh<'w>(&'w mut self) -> Run<'w>
+    where
+        'a: 'w,
+    {
+        Run {
+            package: self.package,
+            options: self.options,
+            evaluator: self.evaluator,
+            watch: &mut *self.watch,
+            keeps: self.keeps,
+            steps: RenderStatus::default(),
+            results: ResultList::default(),
+            inputs: Inputs::default(),
+            executed: 0,
+            given: Given::default(),
+        }
+    }
+
     /// Runs the pipeline of a package on its resources and on those below it. `elsewhere` is how many resources other packages
     /// have meanwhile.
     pub async fn pipeline(
@@ -151,19 +194,9 @@ impl Run<'_> {
         stage: Stage,
         items: &[Resource],
     ) -> (FunctionRef, Result<Option<Resource>, Why>) {
-        let (named, allowed) = if function.image.is_empty() {
-            let allowed = match self.options.exec {
-                ExecPolicy::Allowed => Ok(()),
-                ExecPolicy::Refused => Err(Why::ExecRefused),
-            };
-            (FunctionRef::Exec(function.exec.clone()), allowed)
-        } else {
-            let prefix = &self.options.image_prefix;
-            match image::resolve(&function.image, &function.tag, prefix, self.options.tags) {
-                Ok(image) => (FunctionRef::Image(image), Ok(())),
-                Err(error) => (FunctionRef::Image(function.image.clone()), Err(error.into())),
-            }
-        };
+        let (named, resolved) = ahead::named(function, self.options);
+        let refused = function.image.is_empty() && self.options.exec == ExecPolicy::Refused;
+        let allowed = if refused { Err(Why::ExecRefused) } else { resolved.map_err(Why::from) };
         let config = allowed.and_then(|()| Ok(config::of(function, stage, folder, items)?));
         (named, config)
     }
@@ -188,6 +221,7 @@ impl Run<'_> {
             name: Some(&node.name),
         };
         let mut record = step(&ready.step.name, &ready.function, &ready.step.when);
+        let limit = self.options.limits.max_status_stderr;
         let called = self.call(&call, items).await;
         let outcome = match called {
             Ok(Called::Skipped) => {
@@ -195,12 +229,12 @@ impl Run<'_> {
                 Ok(())
             }
             Ok(Called::Ran(passed)) => {
-                fill(&mut record, &passed.results, &passed.stderr, 0);
+                fill(&mut record, &passed.results, &passed.stderr, 0, limit);
                 Ok(())
             }
             Err(why) => {
                 if let Why::Evaluation(error) = &why {
-                    fill(&mut record, error.results(), error.stderr(), 1);
+                    fill(&mut record, error.results(), error.stderr(), 1, limit);
                 }
                 record.exit_code = 1;
                 match &why {
@@ -213,7 +247,7 @@ impl Run<'_> {
                     why => record.execution_error = why.to_string(),
                 }
                 let field = format!("pipeline.{}[{}]", ready.stage.as_str(), ready.index);
-                let (function, input) = (ready.function.clone(), self.given.take());
+                let (function, input) = (ready.function.clone(), self.given.kept.take());
                 Err(Box::new(FunctionFailure { function, field, why, input }).into())
             }
         };
@@ -301,8 +335,14 @@ impl Run<'_> {
         check::krm(&input).map_err(Why::Input)?;
         let list =
             ResourceList { items: input, function_config: call.config.cloned(), ..ResourceList::default() };
-        // Cheap: what the function does not change is shared.
-        let given = list.clone();
+        let number = self.given.calls;
+        self.given.calls += 1;
+        self.given.unrepeatable |= !self.evaluator.is_repeatable(call.function);
+        if self.given.wanted == Some(number) {
+            self.given.kept = Some(Box::new(list));
+            return Err(EvaluateError::Cancelled.into());
+        }
+        let given = self.given.unrepeatable.then(|| Box::new(list.clone()));
         let request = Request { function: call.function.clone(), list, grants: self.options.grants.clone() };
         let deadline = Deadline {
             cancel: self.options.cancel.child_token(),
@@ -311,7 +351,8 @@ impl Run<'_> {
         let response = match self.evaluator.evaluate(request, &deadline).await {
             Ok(response) => response,
             Err(error) => {
-                self.given = Some(Box::new(given));
+                self.given.lost = given.is_none().then_some(number);
+                self.given.kept = given;
                 return Err(error.into());
             }
         };
@@ -325,7 +366,7 @@ impl Run<'_> {
         Ok(Passed { results: response.list.results, stderr: response.stderr })
     }
 
-    fn steps_of(&mut self, stage: Stage) -> &mut Vec<StepResult> {
+    pub fn steps_of(&mut self, stage: Stage) -> &mut Vec<StepResult> {
         match stage {
             Stage::Mutators => &mut self.steps.mutation_steps,
             Stage::Validators => &mut self.steps.validation_steps,
@@ -365,10 +406,10 @@ fn number(item: &mut Resource, serial: Option<usize>) {
     }
 }
 
-fn fill(record: &mut StepResult, results: &[ResultItem], stderr: &str, exit_code: i64) {
+fn fill(record: &mut StepResult, results: &[ResultItem], stderr: &str, exit_code: i64, limit: ByteSize) {
     let is_error = |item: &&ResultItem| item.severity == Some(Severity::Error);
     record.results = results.to_vec();
     record.error_results = results.iter().filter(is_error).cloned().collect();
-    stderr.clone_into(&mut record.stderr);
+    record.stderr = status::beginning(stderr, limit);
     record.exit_code = exit_code;
 }

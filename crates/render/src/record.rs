@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::config::file_of;
 use crate::options::{ExecPolicy, Options, RenderLimits, StatusPolicy};
-use crate::tree;
+use crate::tree::{Kptfiles, Node};
 
 /// What one function did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -134,8 +134,8 @@ pub struct Settings {
 
 impl Inputs {
     /// What a render of this package goes by, before any function was asked for.
-    pub(crate) fn of(package: &Package, options: &Options<'_>) -> Self {
-        let configs = configs(package);
+    pub(crate) fn of(package: &Package, options: &Options<'_>, nodes: &[Node], kptfiles: &Kptfiles) -> Self {
+        let configs = configs(nodes, kptfiles);
         let is_read = |path: &SafePath| {
             is_resource_name(path.file_name())
                 || path.file_name() == lanai_krm::ignore::FILE_NAME
@@ -156,12 +156,13 @@ impl Inputs {
 }
 
 /// The files that configure functions.
-fn configs(package: &Package) -> BTreeSet<SafePath> {
+fn configs(nodes: &[Node], kptfiles: &Kptfiles) -> BTreeSet<SafePath> {
     let mut configs = BTreeSet::new();
-    for folder in package.package_roots() {
-        let Ok(kptfile) = tree::kptfile(package, &folder) else { continue };
+    for (node, kptfile) in nodes.iter().zip(kptfiles) {
+        let Ok(kptfile) = kptfile else { continue };
         for stage in [Stage::Mutators, Stage::Validators] {
-            configs.extend(kptfile.functions(stage).iter().filter_map(|function| file_of(&folder, function)));
+            let functions = kptfile.functions(stage).iter();
+            configs.extend(functions.filter_map(|function| file_of(&node.folder, function)));
         }
     }
     configs

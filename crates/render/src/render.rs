@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use lanai_evaluate::Evaluator;
 use lanai_krm::kptfile::RenderStatus;
-use lanai_krm::package::{self, Folder, Located, Placed};
+use lanai_krm::package::{self, Folder, Located, Placed, Reading};
 use lanai_krm::resource::Origin;
-use lanai_krm::{Kptfile, Package, Resource};
+use lanai_krm::{Kptfile, Package, Resource, kptfile};
 use lanai_types::SafePath;
 
 use crate::attribution::{Change, attribute};
@@ -17,10 +17,10 @@ use crate::held::Held;
 use crate::hydrate::hydrate;
 use crate::message::Place;
 use crate::options::{Options, StatusPolicy};
-use crate::pipeline::{Keeps, Run};
+use crate::pipeline::{Given, Keeps, Run};
 use crate::record::{Inputs, ResultList};
 use crate::status;
-use crate::tree::{self, Order};
+use crate::tree::{self, Kptfiles, Node, Order};
 use crate::watch::Watch;
 
 /// What a render made of a package.
@@ -98,9 +98,11 @@ pub async fn render(
     evaluator: &dyn Evaluator,
     watch: &mut dyn Watch,
 ) -> Result<Rendered, Error> {
-    let root = open(package)?;
     let nodes = tree::packages(package, &options.name);
-    let on_failure = if tree::saves_on_failure(&root) { Keeps::Before } else { Keeps::Nothing };
+    let kptfiles = tree::kptfiles(package, &nodes);
+    let root = open(package, &nodes, &kptfiles)?;
+    let reading = package.reading(options.strict_read());
+    let on_failure = if tree::saves_on_failure(root) { Keeps::Before } else { Keeps::Nothing };
     let mut run = Run {
         package,
         options,
@@ -109,28 +111,47 @@ pub async fn render(
         keeps: on_failure,
         steps: RenderStatus::default(),
         results: ResultList::default(),
-        inputs: Inputs::of(package, options),
+        inputs: Inputs::of(package, options, &nodes, &kptfiles),
         executed: 0,
-        given: None,
+        given: Given::default(),
     };
-    let mut held = Held::new(tree::order(&root));
-    let done = hydrate(&mut run, &root, &nodes, &mut held).await;
+    let order = tree::order(root);
+    let mut held = Held::new(order);
+    let mut done = hydrate(&mut run, &nodes, &kptfiles, order, reading.as_ref(), &mut held).await;
+    if let Err(failure) = &mut done
+        && let Cause::Function(function) = &mut failure.cause
+        && let Some(call) = run.given.lost.filter(|_| function.input.is_none())
+    {
+        // Only functions that are cheap to repeat ran up to there.
+        let given = Given::of_call(call);
+        let mut again = Run { given, watch: &mut (), keeps: Keeps::Nothing, ..run.afresh() };
+        let mut held = Held::new(order);
+        // It ends where it ended before.
+        let ended = hydrate(&mut again, &nodes, &kptfiles, order, reading.as_ref(), &mut held).await;
+        if let Err(Failure { cause: Cause::Function(ended), .. }) = ended {
+            function.input = ended.input;
+        }
+    }
     let Run { mut steps, results, inputs, executed, .. } = run;
     if done.is_err() {
         steps.error_summary = status::summary(&steps);
     }
     let place = Place { nodes: &nodes, at: 0, order: Order::DepthFirst };
     let fails = |error| place.failure(Cause::Write(error));
-    let Concluded { mut package, items, outcome } = conclude(package, options, done, held, on_failure, fails);
+    let Concluded { mut package, items, outcome } =
+        conclude(package, reading.ok().as_ref(), done, held, on_failure, fails);
     if options.status == StatusPolicy::Write {
         status::write(&mut package, &outcome, &steps);
     }
     Ok(Rendered { package, items, outcome, results, status: steps, inputs, executed, packages: nodes.len() })
 }
 
-fn open(package: &Package) -> Result<Kptfile, Error> {
-    let root = tree::kptfile(package, &Folder::Root)?;
-    check::pipeline(package, &Folder::Root, &root).map_err(|bad| bad.invalid)?;
+/// The Kptfile of the root, if its pipeline can be.
+fn open<'k>(package: &Package, nodes: &[Node], kptfiles: &'k Kptfiles) -> Result<&'k Kptfile, Error> {
+    let is_root = nodes.first().is_some_and(|node| node.folder == Folder::Root);
+    let root = kptfiles.first().filter(|_| is_root).ok_or(kptfile::Error::NotFound)?;
+    let root = root.as_ref().map_err(Clone::clone)?;
+    check::pipeline(package, &Folder::Root, root).map_err(|bad| bad.invalid)?;
     Ok(root)
 }
 
@@ -143,23 +164,29 @@ struct Concluded {
 /// What becomes of the package.
 fn conclude(
     package: &Package,
-    options: &Options<'_>,
+    reading: Option<&Reading>,
     done: Result<(), Failure>,
     held: Held,
     on_failure: Keeps,
     fails: impl FnOnce(package::Error) -> Failure,
 ) -> Concluded {
     let unchanged = |outcome| Concluded { package: package.clone(), items: Vec::new(), outcome };
+    let Some(reading) = reading else {
+        return unchanged(match done {
+            Ok(()) => Outcome::Success,
+            Err(failure) => Outcome::Failed(failure),
+        });
+    };
     match (done, on_failure) {
         (Ok(()), _) => {
             let items = finished(held);
-            match write(package, options, items.iter().cloned().map(placed)) {
+            match write(package, reading, items.iter().cloned().map(placed)) {
                 Ok(package) => Concluded { package, items, outcome: Outcome::Success },
                 Err(error) => unchanged(Outcome::Failed(fails(error))),
             }
         }
         (Err(failure), Keeps::Nothing) => unchanged(Outcome::Failed(failure)),
-        (Err(failure), Keeps::Before) => match save(package, options, finished(held)) {
+        (Err(failure), Keeps::Before) => match save(package, reading, finished(held)) {
             Ok(package) => Concluded { package, items: Vec::new(), outcome: Outcome::Partial(failure) },
             Err(_) => unchanged(Outcome::Failed(failure)),
         },
@@ -194,24 +221,24 @@ pub(crate) fn placed(item: Resource) -> Placed {
 
 fn write(
     package: &Package,
-    options: &Options<'_>,
+    reading: &Reading,
     items: impl Iterator<Item = Placed>,
 ) -> Result<Package, package::Error> {
     let mut changed = package.clone();
-    changed.write_resources(items, options.strict_read())?;
+    changed.write_over(reading, items)?;
     Ok(changed)
 }
 
 /// Writes what there is into the files that it belongs to. No file goes: those that nothing belongs to stay as they were, of
 /// packages that were not reached and of resources that went away alike.
-fn save(package: &Package, options: &Options<'_>, items: Vec<Resource>) -> Result<Package, package::Error> {
+fn save(package: &Package, reading: &Reading, items: Vec<Resource>) -> Result<Package, package::Error> {
     let written: HashSet<SafePath> =
         items.iter().filter_map(|item| Some(item.origin()?.path.clone())).collect();
     let mut kept: Vec<Located> = Vec::new();
-    for file in package.resources_by_file(options.strict_read())? {
+    for file in reading.resources_by_file() {
         if !written.contains(&file.path) {
             kept.extend(file.resources?);
         }
     }
-    write(package, options, items.into_iter().map(placed).chain(kept.into_iter().map(Placed::from)))
+    write(package, reading, items.into_iter().map(placed).chain(kept.into_iter().map(Placed::from)))
 }

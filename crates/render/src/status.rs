@@ -3,6 +3,7 @@
 use lanai_krm::kptfile::{Condition, ConditionStatus, RenderStatus, StepResult};
 use lanai_krm::package::File;
 use lanai_krm::{Kptfile, Package, kptfile};
+use lanai_types::ByteSize;
 
 use crate::render::Outcome;
 
@@ -19,7 +20,15 @@ pub(crate) fn write(package: &mut Package, outcome: &Outcome, steps: &RenderStat
     let mode = file.mode();
     let ran = !steps.mutation_steps.is_empty() || !steps.validation_steps.is_empty();
     let steps = ran.then(|| steps.clone());
-    let told = kptfile.set_condition(condition(outcome)).and_then(|()| kptfile.set_render_status(steps));
+    let condition = condition(outcome);
+    let told = kptfile.edit(|fields| {
+        let status = fields.status.get_or_insert_default();
+        match status.conditions.iter_mut().find(|old| old.condition_type == RENDERED) {
+            Some(old) => *old = condition,
+            None => status.conditions.push(condition),
+        }
+        status.render_status = steps;
+    });
     if told.is_ok() {
         // A Kptfile that grows beyond a limit tells nothing.
         let _ = package.insert(path, File::new(kptfile.to_string().into_bytes(), mode));
@@ -36,6 +45,17 @@ fn condition(outcome: &Outcome) -> Condition {
     Condition { condition_type: RENDERED.to_owned(), status, reason: reason.to_owned(), message }
 }
 
+/// As much of a text as may be kept; where something is left out, a last line says how much.
+pub(crate) fn beginning(text: &str, limit: ByteSize) -> String {
+    if limit.admits(text.len()) {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(usize::try_from(limit.get()).unwrap_or(usize::MAX));
+    let (kept, left) = text.split_at(end);
+    let line_break = if kept.is_empty() || kept.ends_with('\n') { "" } else { "\n" };
+    format!("{kept}{line_break}... ({} more bytes were left out)\n", left.len())
+}
+
 /// A line for each step that failed, mutators first.
 pub(crate) fn summary(steps: &RenderStatus) -> String {
     let all = steps.mutation_steps.iter().chain(&steps.validation_steps);
@@ -50,5 +70,21 @@ fn line(step: &StepResult) -> String {
         format!("{name}: exit code {}", step.exit_code)
     } else {
         format!("{name}: {}", step.execution_error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_is_counted() {
+        let check = |text: &str, limit: u64| beginning(text, ByteSize::bytes(limit));
+        assert_eq!(check("ab\ncd\n", 6), "ab\ncd\n", "exactly at the limit");
+        assert_eq!(check("ab\ncd\n", 5), "ab\ncd\n... (1 more bytes were left out)\n");
+        assert_eq!(check("ab\ncd\n", 3), "ab\n... (3 more bytes were left out)\n");
+        assert_eq!(check("aé", 2), "a\n... (2 more bytes were left out)\n", "letters stay whole");
+        assert_eq!(check("ab", 0), "... (2 more bytes were left out)\n");
+        assert_eq!(check("", 0), "");
     }
 }

@@ -18,6 +18,9 @@ pub(crate) struct Node {
     pub inner: Vec<usize>,
 }
 
+/// The Kptfiles of the packages, in their order, each read once.
+pub(crate) type Kptfiles = Vec<Result<Kptfile, kptfile::Error>>;
+
 /// What is done with a package when its turn comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Visit {
@@ -115,6 +118,11 @@ pub(crate) fn kptfile(package: &Package, folder: &Folder) -> Result<Kptfile, kpt
     let path = kptfile::FILE_NAME.parse().ok().and_then(|name| crate::config::inside(folder, &name));
     let file = path.and_then(|path| package.get(&path)).filter(|file| file.mode() != Mode::Symlink);
     Kptfile::parse(&String::from_utf8_lossy(file.ok_or(kptfile::Error::NotFound)?.content()))
+}
+
+/// The Kptfiles of all packages.
+pub(crate) fn kptfiles(package: &Package, nodes: &[Node]) -> Kptfiles {
+    nodes.iter().map(|node| kptfile(package, &node.folder)).collect()
 }
 
 #[cfg(test)]

@@ -87,6 +87,11 @@ pub fn holds(expression: &str, resources: &[&Resource]) -> Result<bool, Error> {
     })
 }
 
+/// Whether a condition is false whatever the resources are: one that does not name them, and is decided without them.
+pub fn never_holds(expression: &str) -> bool {
+    !expression.contains("resources") && holds(expression, &[]) == Ok(false)
+}
+
 fn decide(expression: &str, resources: &[&Resource]) -> Result<bool, Error> {
     let named = || expression.to_owned();
     let program = Program::compile(expression)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use lanai_evaluate::{Deadline, Error, Evaluator, Request, Response};
+use lanai_evaluate::{Deadline, Error, Evaluator, FunctionRef, Grants, Outlook, Request, Response};
 
 /// Asks evaluators in turn until one knows the function.
 ///
@@ -32,5 +32,17 @@ impl Evaluator for Chain {
             }
         }
         Err(Error::NotFound(Box::new(request)))
+    }
+
+    fn is_repeatable(&self, function: &FunctionRef) -> bool {
+        let grants = Grants::default();
+        let knows =
+            |evaluator: &&Arc<dyn Evaluator>| evaluator.foresee(function, &grants) != Outlook::Unknown;
+        self.evaluators.iter().find(knows).is_some_and(|evaluator| evaluator.is_repeatable(function))
+    }
+
+    fn foresee(&self, function: &FunctionRef, grants: &Grants) -> Outlook {
+        let mut outlooks = self.evaluators.iter().map(|evaluator| evaluator.foresee(function, grants));
+        outlooks.find(|outlook| *outlook != Outlook::Unknown).unwrap_or(Outlook::Unknown)
     }
 }

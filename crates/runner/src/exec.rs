@@ -1,7 +1,9 @@
 //! Programs as functions.
 
+use std::path::PathBuf;
+
 use async_trait::async_trait;
-use lanai_evaluate::{Deadline, Error, Evaluator, FunctionRef, Request, Response, wire};
+use lanai_evaluate::{Deadline, Error, Evaluator, FunctionRef, Grants, Outlook, Request, Response, wire};
 use lanai_krm::ResourceList;
 use lanai_process::Command;
 use lanai_types::quote::Quoted;
@@ -41,9 +43,8 @@ impl Evaluator for Exec {
         let FunctionRef::Exec(line) = &request.function else {
             return Err(Error::NotFound(Box::new(request)));
         };
-        let cannot = |cause: String| Error::Infrastructure(format!("cannot run {}: {cause}", Quoted(line)));
-        let words = words::split(line).map_err(|cause| cannot(cause.to_string()))?;
-        let program = self.caller.find(&words[0]).map_err(|cause| cannot(cause.to_string()))?;
+        let cannot = |cause: String| Error::Infrastructure(not_run(line, &cause));
+        let (words, program) = self.find(line).map_err(cannot)?;
         let mut command = Command::new(&program);
         for word in &words[1..] {
             command = command.argument(word);
@@ -71,4 +72,27 @@ impl Evaluator for Exec {
         let sent = wire::send(&list).map_err(|cause| cannot(cause.to_string()))?;
         caged::run(command, way, sent, &self.limits, deadline).await
     }
+
+    fn foresee(&self, function: &FunctionRef, _: &Grants) -> Outlook {
+        match function {
+            FunctionRef::Image(_) => Outlook::Unknown,
+            FunctionRef::Exec(line) => match self.find(line) {
+                Ok(_) => Outlook::Runs,
+                Err(cause) => Outlook::Cannot(not_run(line, &cause)),
+            },
+        }
+    }
+}
+
+impl Exec {
+    /// The words of a command line, and the program that the first one names.
+    fn find(&self, line: &str) -> Result<(Vec<String>, PathBuf), String> {
+        let words = words::split(line).map_err(|cause| cause.to_string())?;
+        let program = self.caller.find(&words[0]).map_err(|cause| cause.to_string())?;
+        Ok((words, program))
+    }
+}
+
+fn not_run(line: &str, cause: &str) -> String {
+    format!("cannot run {}: {cause}", Quoted(line))
 }

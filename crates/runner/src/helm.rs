@@ -5,8 +5,10 @@ mod charts;
 mod render;
 mod session;
 
+use std::path::PathBuf;
+
 use async_trait::async_trait;
-use lanai_evaluate::{Deadline, Error, Evaluator, FunctionRef, Request, Response};
+use lanai_evaluate::{Deadline, Error, Evaluator, FunctionRef, Grants, Outlook, Request, Response};
 use lanai_functions::Function;
 use lanai_functions::catalog::find_in;
 
@@ -44,14 +46,7 @@ impl Evaluator for Helm {
         if find_in(&[about_helm()], image).is_none() {
             return Err(Error::NotFound(Box::new(request)));
         }
-        if !request.grants.programs.iter().any(|program| program == PROGRAM) {
-            return Err(Error::Refused(format!(
-                "function \"{image}\" calls the program \"{PROGRAM}\", which is not allowed; allow it with `--allow-program {PROGRAM}`"
-            )));
-        }
-        let program = self.caller.find(PROGRAM).map_err(|cause| {
-            Error::Infrastructure(format!("cannot run the function \"{image}\": {cause}; install helm"))
-        })?;
+        let program = self.program(image, &request.grants)?;
         let charts = charts::read(request.list.function_config.as_ref())
             .map_err(|why| session::failed(&format!("failed to configure function: {why}"), ""))?;
         let setup = session::Setup {
@@ -64,6 +59,31 @@ impl Evaluator for Helm {
         };
         let list = request.list;
         job::run(deadline, move |watch| render::all(&setup, watch, list, &charts)).await?
+    }
+
+    fn foresee(&self, function: &FunctionRef, grants: &Grants) -> Outlook {
+        let FunctionRef::Image(image) = function else { return Outlook::Unknown };
+        if find_in(&[about_helm()], image).is_none() {
+            return Outlook::Unknown;
+        }
+        match self.program(image, grants) {
+            Ok(_) => Outlook::Runs,
+            Err(error) => Outlook::Cannot(error.to_string()),
+        }
+    }
+}
+
+impl Helm {
+    /// Where helm is, if it may be called.
+    fn program(&self, image: &str, grants: &Grants) -> Result<PathBuf, Error> {
+        if !grants.programs.iter().any(|program| program == PROGRAM) {
+            return Err(Error::Refused(format!(
+                "function \"{image}\" calls the program \"{PROGRAM}\", which is not allowed; allow it with `--allow-program {PROGRAM}`"
+            )));
+        }
+        self.caller.find(PROGRAM).map_err(|cause| {
+            Error::Infrastructure(format!("cannot run the function \"{image}\": {cause}; install helm"))
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use async_trait::async_trait;
 use lanai_evaluate::{
-    Deadline, Error, Evaluator, Failed, Failing, FunctionRef, Grants, Request, Response, wire,
+    Deadline, Error, Evaluator, Failed, Failing, FunctionRef, Grants, Outlook, Request, Response, wire,
 };
 use lanai_functions::catalog::find_in;
 use lanai_functions::{Code, Function};
@@ -85,6 +85,18 @@ impl Evaluator for Native {
         match (&self.isolation, function.code()) {
             (Some(isolation), Code::Users) => isolation.run(function, request, deadline).await,
             (None, Code::Users) | (_, Code::Ours) => inside(function, request.list, deadline).await,
+        }
+    }
+
+    fn is_repeatable(&self, function: &FunctionRef) -> bool {
+        let FunctionRef::Image(image) = function else { return false };
+        self.find(image).is_some_and(|function| function.code() == Code::Ours)
+    }
+
+    fn foresee(&self, function: &FunctionRef, _: &Grants) -> Outlook {
+        match function {
+            FunctionRef::Image(image) if self.find(image).is_some() => Outlook::Runs,
+            FunctionRef::Image(_) | FunctionRef::Exec(_) => Outlook::Unknown,
         }
     }
 }

@@ -66,11 +66,20 @@ pub(crate) struct Common {
           value_parser = PossibleValuesParser::new(["Always", "IfNotPresent", "Never"]), hide = true)]
     pub image_pull_policy: String,
     /// Let functions use the network
-    #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", hide_default_value = true, hide_possible_values = true)]
+    #[arg(long, visible_alias = "network", action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", hide_default_value = true, hide_possible_values = true)]
     pub allow_network: bool,
     /// Let functions that are made for it start this program, such as helm
     #[arg(long, value_name = "NAME")]
     pub allow_program: Vec<String>,
+    /// A file or folder that functions see: src=PATH, and if they see it elsewhere dst=PATH; read only, unless rw=true
+    #[arg(long, value_name = "[type=bind,]src=PATH[,dst=PATH][,rw=true]")]
+    pub mount: Vec<String>,
+    /// A variable of the environment for functions; without a value, it has yours
+    #[arg(short, long, value_name = "NAME[=VALUE]")]
+    pub env: Vec<String>,
+    /// Run functions as you, where they would run as nobody
+    #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", hide_default_value = true, hide_possible_values = true)]
+    pub as_current_user: bool,
     /// Taken for compatibility: there is no WASM runtime yet
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", hide = true)]
     pub allow_alpha_wasm: bool,
@@ -123,18 +132,6 @@ pub(crate) struct Eval {
     pub function_type: Option<String>,
     #[command(flatten)]
     pub matching: Matching,
-    /// For functions in containers, of which there are none yet
-    #[arg(long, hide = true)]
-    pub network: bool,
-    /// For functions in containers, of which there are none yet
-    #[arg(long, hide = true)]
-    pub mount: Vec<String>,
-    /// A variable of the environment for the function
-    #[arg(short, long, value_name = "NAME[=VALUE]")]
-    pub env: Vec<String>,
-    /// For functions in containers, of which there are none yet
-    #[arg(long, hide = true)]
-    pub as_current_user: bool,
     /// Taken no longer
     #[arg(short = 'm', long, hide = true)]
     pub include_meta_resources: bool,

@@ -1,10 +1,9 @@
 //! `lanai fn eval`: runs one function.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::path::Path;
 
-use lanai_evaluate::{FunctionRef, Variable};
+use lanai_evaluate::FunctionRef;
 use lanai_krm::kptfile::check_image;
 use lanai_krm::{Resource, ResourceList, Selector};
 use lanai_render::{Evaluated, EvaluatedItems, ExecPolicy, Options, StatusPolicy, Step, config_map};
@@ -14,7 +13,7 @@ use lanai_types::quote::Quoted;
 use super::args::{Eval, Matching};
 use super::output::{self, Output};
 use super::runtime::{self, Runtime};
-use super::{render, save, work};
+use super::{grants, render, save, work};
 use crate::failure::{Failure, cause};
 use crate::io::{Exit, Io};
 use crate::persona::Persona;
@@ -22,13 +21,11 @@ use crate::pkg::local::{self, Local, Purpose};
 use crate::pkg::patch;
 
 pub(super) fn run(eval: &Eval, persona: Persona, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    check(eval)?;
+    check(eval, persona)?;
     output::prepare_results(eval.common.results_dir.as_deref(), io)?;
     let function = function(eval, io)?;
     let target = eval.target.first().map_or(Path::new("."), std::path::PathBuf::as_path);
-    let mut options =
-        runtime::options("", &eval.common, ExecPolicy::Allowed, StatusPolicy::Leave, persona, io)?;
-    options.grants.variables = variables(&eval.env, io)?;
+    let options = runtime::options("", &eval.common, ExecPolicy::Allowed, StatusPolicy::Leave, persona, io)?;
     let step = Step {
         function,
         config: None,
@@ -43,7 +40,7 @@ pub(super) fn run(eval: &Eval, persona: Persona, io: &mut Io<'_>) -> Result<Exit
 }
 
 /// What can be said about the flags alone.
-fn check(eval: &Eval) -> Result<(), Failure> {
+fn check(eval: &Eval, persona: Persona) -> Result<(), Failure> {
     if eval.include_meta_resources {
         return Err(Failure::new(
             "--include-meta-resources is no longer necessary because meta resources are now included by default",
@@ -58,12 +55,10 @@ fn check(eval: &Eval) -> Result<(), Failure> {
     if eval.fn_config.is_some() && !eval.arguments.is_empty() {
         return Err(Failure::new("function arguments can only be specified without function config file"));
     }
-    let for_containers = eval.network || !eval.mount.is_empty() || eval.as_current_user;
-    if for_containers {
+    if persona == Persona::Kpt && eval.image.is_none() && grants::are_for_containers(&eval.common) {
         return Err(Failure::new(
-            "--mount, --as-current-user and --network can only be used with container functions",
-        )
-        .hint("containers are not run yet"));
+            "--mount, --as-current-user, --network and --env can only be used with container functions",
+        ));
     }
     if eval.save {
         save::stage(eval.function_type.as_deref())?;
@@ -99,19 +94,18 @@ fn package(
     let output = Output::of(eval.output.as_deref(), io)?;
     let in_place = output == Output::InPlace && !eval.diff;
     let purpose = if in_place { Purpose::Change("lanai fn eval") } else { Purpose::Look };
-    let (local, only) = open(target, purpose, io)?;
+    let local = open(target, purpose, io)?;
     let inside = config(eval, &mut step, &local.root, io)?;
     step.withheld.clone_from(&inside);
-    let shown = match &only {
-        Some(file) => only_file(&local, file)?,
-        None => local.package.clone(),
-    };
     let runtime = Runtime::new(&eval.common, persona, io)?;
-    let package = &shown;
+    let package = &local.package;
     let Evaluated { package: after, items, failure, results } = work::watched(1, io, |mut watch| {
         let (step, options, evaluator) = (&step, options, &runtime.evaluator);
         async move { lanai_render::eval(package, step, options, evaluator, &mut *watch).await }
     })?;
+    if io.stop.is_asked() {
+        return Err(Failure::new("interrupted: nothing was written"));
+    }
     runtime.tell_shortfalls(io);
     let folder = eval.common.results_dir.as_deref();
     if let Some(failure) = failure {
@@ -120,16 +114,13 @@ fn package(
     }
     if eval.diff {
         let labels = patch::Labels { before: "a", after: "b" };
-        io.print(&patch::changes(&shown, &after, labels, io.colour))?;
+        io.print(&patch::changes(&local.package, &after, labels, io.colour))?;
         return output::write_results(&results, folder, io).map(|()| Exit::Success);
     }
-    let after = match &only {
-        Some(_) => merged(&local, &shown, &after)?,
-        None => after,
-    };
     let (after, note) =
         if eval.save && in_place { save::into(&after, eval, &step, inside.as_ref())? } else { (after, None) };
     if in_place {
+        not_read(&local, &after)?;
         local.write(&after, io)?;
     }
     output.put(&items, io)?;
@@ -140,46 +131,28 @@ fn package(
     Ok(Exit::Success)
 }
 
-/// Opens a folder, or the folder that a file is in.
-pub(super) fn open(
-    target: &Path,
-    purpose: Purpose,
-    io: &mut Io<'_>,
-) -> Result<(Local, Option<SafePath>), Failure> {
-    let path = local::absolute(target, io)?;
-    if !path.is_file() {
-        return Ok((Local::open(target, purpose, io)?, None));
+/// Fails when something would be written over a file that was not read, because only another one was.
+fn not_read(local: &Local, after: &lanai_krm::Package) -> Result<(), Failure> {
+    let is_new = |path: &&SafePath| local.package.get(path).is_none();
+    let mut new = after.iter().map(|(path, _)| path).filter(is_new);
+    match new.find(|path| local.root.join(path.as_str()).symlink_metadata().is_ok()) {
+        None => Ok(()),
+        Some(path) => Err(Failure::new(format!(
+            "the function made a resource for {}, but {} is there already and was not read",
+            Quoted(path.as_str()),
+            Quoted(path.as_str())
+        ))
+        .hint("run it on the folder, not on one file")),
     }
-    let name = local::base(&path);
-    let file =
-        name.parse().map_err(|error| Failure::new(format!("cannot open {}: {error}", Quoted(&name))))?;
-    let folder = path.parent().unwrap_or(Path::new("/")).to_path_buf();
-    Ok((Local::open(&folder, purpose, io)?, Some(file)))
 }
 
-/// The package that is one file of another.
-pub(super) fn only_file(local: &Local, file: &SafePath) -> Result<lanai_krm::Package, Failure> {
-    let mut package = lanai_krm::Package::new(local::LIMITS);
-    if let Some(content) = local.package.get(file) {
-        package.insert(file.clone(), content.clone()).map_err(|error| Failure::new(error.to_string()))?;
+/// Opens a folder, or a file as if it were alone in its folder.
+pub(super) fn open(target: &Path, purpose: Purpose, io: &mut Io<'_>) -> Result<Local, Failure> {
+    if local::absolute(target, io)?.is_file() {
+        Local::open_file(target, purpose, io)
+    } else {
+        Local::open(target, purpose, io)
     }
-    Ok(package)
-}
-
-/// The whole folder, with what changed in a part of it.
-fn merged(
-    local: &Local,
-    before: &lanai_krm::Package,
-    after: &lanai_krm::Package,
-) -> Result<lanai_krm::Package, Failure> {
-    let mut whole = local.package.clone();
-    for (path, _) in before.iter() {
-        whole.remove(path);
-    }
-    for (path, file) in after.iter() {
-        whole.insert(path.clone(), file.clone()).map_err(|error| Failure::new(error.to_string()))?;
-    }
-    Ok(whole)
 }
 
 /// Runs the function on what comes from standard input.
@@ -202,6 +175,9 @@ fn stream(
         let (step, options, evaluator) = (&step, options, &runtime.evaluator);
         async move { lanai_render::eval_items(list.items, step, options, evaluator, &mut *watch).await }
     })?;
+    if io.stop.is_asked() {
+        return Err(Failure::new("interrupted: nothing was written"));
+    }
     runtime.tell_shortfalls(io);
     let folder = eval.common.results_dir.as_deref();
     output::write_results(&results, folder, io)?;
@@ -280,22 +256,6 @@ fn arguments(arguments: &[String]) -> Result<Resource, Failure> {
         return Err(Failure::new("args must have keys and values separated by ="));
     };
     config_map(kind, pairs).map_err(|error| Failure::new(format!("the arguments cannot be written: {error}")))
-}
-
-/// The variables that a function gets. One without a value has the caller's.
-fn variables(flags: &[String], io: &Io<'_>) -> Result<Vec<Variable>, Failure> {
-    let mut variables = Vec::new();
-    for flag in flags {
-        let callers =
-            || io.environment.get(OsStr::new(flag)).map(|value| value.to_string_lossy().into_owned());
-        let given = flag.split_once('=').map(|(name, value)| (name, Some(value.to_owned())));
-        let (name, value) = given.unwrap_or_else(|| (flag.as_str(), callers()));
-        if name.is_empty() {
-            return Err(Failure::new(format!("--env {}: a variable has a name", Quoted(flag))));
-        }
-        variables.extend(value.map(|value| Variable { name: name.to_owned(), value }));
-    }
-    Ok(variables)
 }
 
 /// Which flags make a selector.

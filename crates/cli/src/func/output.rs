@@ -150,6 +150,7 @@ pub(super) fn write_results(
     let cannot =
         |error: &std::io::Error| Failure::new(format!("cannot write {}: {}", Quoted(&shown), cause(error)));
     fs::create_dir_all(&path).map_err(|error| cannot(&error))?;
+    let _busy = io.stop.busy();
     let written = tempfile::NamedTempFile::new_in(&path).and_then(|mut file| {
         file.write_all(results.to_string().as_bytes())?;
         file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;

@@ -4,9 +4,12 @@ use std::ffi::OsStr;
 
 use lanai_evaluate::Error as EvaluateError;
 use lanai_krm::kptfile::Stage;
-use lanai_krm::package::Folder;
+use lanai_krm::package::{Folder, Mode};
 use lanai_krm::{Kptfile, Package, Resource, digest};
-use lanai_render::{Cause, ExecPolicy, Failure as RenderFailure, Outcome, Rendered, StatusPolicy, Why};
+use lanai_render::{
+    Cause, ExecPolicy, Failure as RenderFailure, Obstacle, Outcome, Rendered, StatusPolicy,
+    UnrunnableFunction, Why,
+};
 use lanai_types::quote::Quoted;
 
 use super::args::Render;
@@ -51,12 +54,15 @@ fn once(render: &Render, output: &Output, persona: Persona, io: &mut Io<'_>) -> 
         let (options, evaluator) = (&options, &runtime.evaluator);
         async move { lanai_render::render(package, options, evaluator, &mut *watch).await }
     })?;
+    if io.stop.is_asked() {
+        return Err(Failure::new("interrupted: nothing was written"));
+    }
     runtime.tell_shortfalls(io);
     let mut rendered = rendered.map_err(|error| unopened(&error, &local))?;
     if !io.environment.contains_key(OsStr::new(NO_ATTRIBUTION)) && rendered.items.iter().any(is_cnrm) {
         rendered.attribute(&options).map_err(|error| Failure::new(error.to_string()))?;
     }
-    let files = digest::tree_id(&rendered.package).ok();
+    let files = if render.watch { digest::tree_id(&rendered.package).ok() } else { None };
     let exit = match conclude(render, output, &local, &rendered, io) {
         Err(Failure::Told(message)) => {
             io.tell(&message.to_string());
@@ -116,10 +122,22 @@ fn conclude(
     }
 }
 
+/// What helps where a function is unknown.
+const KNOWN: &str =
+    "\"lanai fn list\" names those that come with it; --native=any takes them for images of any registry";
+
 /// What is said about a failure behind the lines about the function. A function that said it itself needs no more words.
 pub(super) fn told(failure: &RenderFailure) -> Result<Exit, Failure> {
     let Cause::Function(function) = &failure.cause else {
         let failed = Failure::new(failure.to_string());
+        if let Cause::Unrunnable(unrunnable) = &failure.cause {
+            let is_unknown = |function: &UnrunnableFunction| function.obstacle == Obstacle::Unknown;
+            return Err(if unrunnable.functions.iter().any(is_unknown) {
+                failed.hint(KNOWN)
+            } else {
+                failed
+            });
+        }
         return Err(match &failure.package {
             Folder::Root => failed,
             Folder::At(path) => failed.context(&format!("package {}", Quoted(path.as_str()))),
@@ -134,23 +152,50 @@ pub(super) fn told(failure: &RenderFailure) -> Result<Exit, Failure> {
     }
     if let Why::Evaluation(EvaluateError::NotFound(request)) = &function.why {
         let shown = Quoted(request.function.as_str()).to_string();
-        return Err(Failure::new(format!(
-            "function {shown} is not one that comes with lanai, and containers are not run yet"
-        ))
-        .hint("\"lanai fn list\" names those that come with it; --native=any takes them for images of any registry"));
+        return Err(Failure::new(format!("function {shown}: {}", Obstacle::Unknown)).hint(KNOWN));
     }
-    Err(Failure::new(format!("function {}: {failure}", Quoted(function.function.as_str()))))
+    Err(Failure::new(format!(
+        "function {}{}: {failure}",
+        Quoted(function.function.as_str()),
+        culprit(&function.why)
+    )))
+}
+
+/// Which resource of the answer of a function cannot be accepted, and where in it that is said.
+fn culprit(why: &Why) -> String {
+    match why {
+        Why::Place(problem) => {
+            let field = problem.field.as_ref().map(|field| format!(", {field}")).unwrap_or_default();
+            format!(", item {} of its answer, {}{field}", problem.item, problem.resource)
+        }
+        Why::Output(problem) => format!(", item {} of its answer", problem.item),
+        _ => String::new(),
+    }
 }
 
 /// A package that cannot be opened.
 fn unopened(error: &lanai_render::Error, local: &Local) -> Failure {
-    match error {
-        lanai_render::Error::Kptfile(error) => {
-            let root = local.root.display().to_string();
-            let text = error.report(&root, "ghcr.io/kptdev/krm-functions-catalog");
-            Failure::new(text.strip_prefix("Error: ").unwrap_or(&text).to_owned())
+    let lanai_render::Error::Kptfile(error) = error else {
+        return Failure::new(error.to_string().trim_end().to_owned());
+    };
+    let root = local.root.display().to_string();
+    let text = error.report(&root, "ghcr.io/kptdev/krm-functions-catalog");
+    let failure = Failure::new(text.strip_prefix("Error: ").unwrap_or(&text).to_owned());
+    if *error != lanai_krm::kptfile::Error::NotFound {
+        return failure;
+    }
+    let path = lanai_krm::kptfile::FILE_NAME.parse().ok();
+    let is_link =
+        path.and_then(|path| local.package.get(&path)).is_some_and(|file| file.mode() == Mode::Symlink);
+    let inside = || local.root.ancestors().skip(1).find(|folder| folder.join("Kptfile").is_file());
+    match (is_link, inside()) {
+        (true, _) => failure
+            .hint("the Kptfile there is a symbolic link, which is not followed; put the file itself there"),
+        (false, Some(package)) => {
+            let package = package.display().to_string();
+            failure.hint(format!("the folder is in the package {}; render that one", Quoted(&package)))
         }
-        error => Failure::new(error.to_string().trim_end().to_owned()),
+        (false, None) => failure.hint("\"lanai pkg init\" makes a package of a folder"),
     }
 }
 

@@ -4,16 +4,16 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
-use lanai_evaluate::{Evaluator, Grants, Network};
+use lanai_evaluate::Evaluator;
 use lanai_functions::Function;
 use lanai_functions::catalog::PREFIXES;
 use lanai_krm::package::{OtherYaml, ReadOptions};
 use lanai_render::{ExecPolicy, Options, RenderLimits, StatusPolicy, Tags};
 use lanai_runner::{Caller, Chain, Exec, ExecLimits, ExecMode, Helm, Launcher, Native, NativeScope, Policy};
 use lanai_types::quote::Quoted;
-use tokio_util::sync::CancellationToken;
 
 use super::args::{Common, NativeImages};
+use super::grants;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::persona::Persona;
@@ -80,17 +80,16 @@ pub(super) fn options(
     persona: Persona,
     io: &Io<'_>,
 ) -> Result<Options<'static>, Failure> {
-    let network = if common.allow_network { Network::Host } else { Network::None };
     Ok(Options {
         name: name.to_owned(),
         image_prefix: image_prefix(common, io)?,
         tags: &NativeTags,
         exec,
-        grants: Grants { network, programs: common.allow_program.clone(), ..Grants::default() },
+        grants: grants::of(common, io)?,
         read: ReadOptions { other_yaml: OtherYaml::Included, ignore: persona.dialect() },
         status,
         limits: RenderLimits::default(),
-        cancel: CancellationToken::new(),
+        cancel: io.stop.token(),
     })
 }
 

@@ -24,11 +24,7 @@ pub(super) fn run(source: &Source, persona: Persona, io: &mut Io<'_>) -> Result<
             )));
         }
     };
-    let (local, only) = eval::open(&source.folder, Purpose::Look, io)?;
-    let package = match &only {
-        Some(file) => eval::only_file(&local, file)?,
-        None => local.package,
-    };
+    let package = eval::open(&source.folder, Purpose::Look, io)?.package;
     let options = ReadOptions { other_yaml: OtherYaml::Included, ignore: persona.dialect() };
     let located = package.resources(options).map_err(|error| Failure::new(error.to_string()))?;
     let items: Vec<Resource> = located

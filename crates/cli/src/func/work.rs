@@ -33,6 +33,8 @@ pub(super) fn watched<T: Send, F: Future<Output = T>>(
     let (sender, notes) = mpsc::channel();
     let cannot = |error: std::io::Error| Failure::new(format!("cannot start a thread: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(cannot)?;
+    // What runs ends before the command does.
+    let _busy = io.stop.busy();
     thread::scope(|scope| {
         let worker = thread::Builder::new().name("lanai-functions".into());
         let teller = Teller { lines: Lines::new(), notes: sender };

@@ -2,15 +2,18 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use lanai_folder::{Applied, Copies, Lock, OddKind, Recovery, Unfinished};
+use lanai_folder::{Applied, Copies, OddKind, Recovery, Unfinished};
 use lanai_krm::Package;
+use lanai_krm::package::{File, Mode};
 use lanai_types::quote::Quoted;
-use lanai_types::{ByteSize, Limits};
+use lanai_types::{ByteSize, Limits, SafePath};
 
 use crate::failure::{Failure, cause};
 use crate::io::Io;
+use crate::stop::Held;
 
 /// A package on disk, as it was read.
 #[derive(Debug)]
@@ -19,7 +22,7 @@ pub(crate) struct Local {
     pub root: PathBuf,
     pub package: Package,
     /// The right to change it, where that was asked for.
-    lock: Option<Lock>,
+    lock: Option<Held>,
 }
 
 /// What a package may have: more than a server takes, because it is the user's own.
@@ -55,6 +58,46 @@ impl Local {
         }
     }
 
+    /// Opens a file as a package that has nothing else, in the folder that it is in; through links, the one that they lead to.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open); and when the file is too large.
+    pub fn open_file(path: &Path, purpose: Purpose, io: &mut Io<'_>) -> Result<Self, Failure> {
+        let shown = path.display().to_string();
+        let cannot = |why: &str| Failure::new(format!("cannot open {}: {why}", Quoted(&shown)));
+        let real = fs::canonicalize(absolute(path, io)?).map_err(|error| cannot(&cause(&error)))?;
+        let (root, name) = (real.parent().unwrap_or(Path::new("/")).to_path_buf(), base(&real));
+        let name: SafePath =
+            name.parse().map_err(|error: lanai_types::safe_path::Error| cannot(&error.to_string()))?;
+        let lock = match purpose {
+            Purpose::Change(who) => {
+                recover(&root, io)?;
+                Some(lock(&root, who, io)?)
+            }
+            // What is half done is seen as done.
+            Purpose::Look if root.join(lanai_folder::STATE_FOLDER).is_dir() => {
+                let whole = Self::look(root, io)?;
+                let mut package = Package::new(LIMITS);
+                if let Some(file) = whole.package.get(&name) {
+                    package.insert(name, file.clone()).map_err(|error| cannot(&error.to_string()))?;
+                }
+                return Ok(Self { package, ..whole });
+            }
+            Purpose::Look => None,
+        };
+        let mut package = Package::new(LIMITS);
+        let metadata = fs::metadata(&real).map_err(|error| cannot(&cause(&error)))?;
+        let limit = package.max_bytes(&name);
+        if !limit.admits(usize::try_from(metadata.len()).unwrap_or(usize::MAX)) {
+            return Err(cannot(&format!("it is larger than the {limit} that are allowed")));
+        }
+        let content = fs::read(&real).map_err(|error| cannot(&cause(&error)))?;
+        let is_program = metadata.permissions().mode() & 0o100 != 0;
+        let mode = if is_program { Mode::Executable } else { Mode::Regular };
+        package.insert(name, File::new(content, mode)).map_err(|error| cannot(&error.to_string()))?;
+        Ok(Self { root, package, lock })
+    }
+
     fn look(root: PathBuf, io: &mut Io<'_>) -> Result<Self, Failure> {
         let view = lanai_folder::view(&root, LIMITS).map_err(failure)?;
         for unfinished in &view.unfinished {
@@ -76,7 +119,7 @@ impl Local {
             contents = lanai_folder::read(&root, LIMITS).map_err(failure)?;
         }
         // Behind the recoveries, which lock what they finish. What somebody changes meanwhile is noticed by the writing.
-        let lock = Some(lock(&root, who)?);
+        let lock = Some(lock(&root, who, io)?);
         Ok(Self { root, package: contents.package, lock })
     }
 
@@ -90,7 +133,8 @@ impl Local {
     /// # Errors
     /// When a file was changed meanwhile, and when the system refuses.
     pub fn write(&self, after: &Package, io: &mut Io<'_>) -> Result<(), Failure> {
-        let Some(lock) = &self.lock else { return Ok(()) };
+        let Some(lock) = self.lock.as_ref().and_then(Held::lock) else { return Ok(()) };
+        let _busy = io.stop.busy();
         let mut copies = copies(&self.root, io);
         let applied = lanai_folder::apply(lock, &self.package, after, &mut copies, &mut ())
             .map_err(|error| unfinished(&self.root, failure(error)))?;
@@ -102,16 +146,18 @@ impl Local {
 /// Makes a new folder, or fills an empty one.
 pub(crate) fn create(root: &Path, package: &Package, io: &mut Io<'_>) -> Result<(), Failure> {
     if !root.is_dir() {
+        let _busy = io.stop.busy();
         return lanai_folder::create(root, package).map_err(failure);
     }
     let empty = Package::new(*package.limits());
-    let local = Local { root: root.into(), package: empty, lock: Some(lock(root, "lanai pkg get")?) };
+    let local = Local { root: root.into(), package: empty, lock: Some(lock(root, "lanai pkg get", io)?) };
     local.write(package, io)
 }
 
-fn lock(root: &Path, who: &str) -> Result<Lock, Failure> {
+fn lock(root: &Path, who: &str, io: &Io<'_>) -> Result<Held, Failure> {
     let who = format!("\"{who}\" (process {})", std::process::id());
-    lanai_folder::lock(root, &who).map_err(failure)
+    let _busy = io.stop.busy();
+    lanai_folder::lock(root, &who).map(|lock| io.stop.hold(lock)).map_err(failure)
 }
 
 /// What finishes a change that was interrupted.
@@ -134,7 +180,9 @@ fn unfinished(root: &Path, failure: Failure) -> Failure {
 /// Finishes what a killed command left behind, and says so.
 fn recover(root: &Path, io: &mut Io<'_>) -> Result<(), Failure> {
     let mut copies = copies(root, io);
+    let busy = io.stop.busy();
     let recovered = lanai_folder::recover(root, &mut copies, &mut ());
+    drop(busy);
     match recovered.map_err(|error| unfinished(root, failure(error)))? {
         Recovery::Nothing => {}
         Recovery::Foreign(journal) => {
@@ -227,9 +275,13 @@ pub(crate) fn base(path: &Path) -> String {
 
 /// Where copies of the files of a package go: never into the package.
 pub(crate) fn copies(root: &Path, io: &Io<'_>) -> Copies {
-    let place = state(root, io).map(|state| state.join("saved"));
-    let place = place.unwrap_or_else(|| root.parent().unwrap_or(root).join(".lanai-saved"));
-    Copies::new(place, base(root))
+    let beside = root.parent().unwrap_or(root).join(".lanai-saved");
+    let temporary = io.environment.get(OsStr::new("TMPDIR")).map_or_else(|| "/tmp".into(), PathBuf::from);
+    let copies = match state(root, io).map(|state| state.join("saved")) {
+        Some(place) => Copies::new(place, base(root)).or_in(beside),
+        None => Copies::new(beside, base(root)),
+    };
+    copies.or_in(temporary)
 }
 
 /// The folder for what outlives a command and is no part of a package; none where the user has no such folder outside of the

@@ -70,6 +70,7 @@ fn finish(mut work: Work<'_>, care: Option<Care<'_>>, io: &mut Io<'_>) -> Result
             environment: io.environment.clone(),
             audience: Audience::Record,
             program: None,
+            stop: io.stop.clone(),
         };
         outcome = work.all(&mut quiet)?;
     }

@@ -212,6 +212,7 @@ mod tests {
             environment: BTreeMap::new(),
             audience,
             program: None,
+            stop: crate::stop::Stop::default(),
         };
         watched("a server", &mut io, work).unwrap()
     }

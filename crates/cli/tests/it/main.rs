@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
 
-use lanai_cli::{Audience, Colour, Exit, Io, run};
+use lanai_cli::{Audience, Colour, Exit, Io, Stop, run};
 
 /// A standard output that refuses everything.
 struct Refusing(ErrorKind);
@@ -37,6 +37,7 @@ fn relative_names_begin_in_the_folder_that_was_given() {
         environment: BTreeMap::new(),
         audience: Audience::Record,
         program: None,
+        stop: Stop::default(),
     };
     let exit = run(arguments("lanai yaml set f.yaml a 2 --diff"), &mut io);
     let diff = "\u{1b}[1m--- f.yaml\u{1b}[0m\n\u{1b}[1m+++ f.yaml\u{1b}[0m\n\u{1b}[36m@@ -1 +1 @@\u{1b}[0m\n\
@@ -59,6 +60,7 @@ fn output_that_cannot_be_written_is_an_error_unless_nobody_reads() {
             environment: BTreeMap::new(),
             audience: Audience::Record,
             program: None,
+            stop: Stop::default(),
         };
         assert_eq!(run(arguments(line), &mut io), expected, "{line}");
         assert_eq!(String::from_utf8(stderr).unwrap(), told, "{line}");

@@ -89,15 +89,22 @@ pub fn default_path(resource: &Resource, folder: Option<&SafePath>) -> Result<Sa
 /// What the annotations begin with that are between tools only.
 const INTERNAL: &str = "internal.config.kubernetes.io/";
 
+/// Whether something was removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stripped {
+    Nothing,
+    Some,
+}
+
 /// Removes the annotations that are between tools only, under their old and new names.
-pub(super) fn strip(resource: &mut Resource) -> Result<(), Error> {
+pub(super) fn strip(resource: &mut Resource) -> Result<Stripped, Error> {
     const LEGACY: [&str; 3] = [annotation::LEGACY_PATH, annotation::LEGACY_INDEX, annotation::LEGACY_ID];
     let is_internal = |key: &str| key.starts_with(INTERNAL) || LEGACY.contains(&key);
     let keys: Vec<String> =
         resource.annotations().map(|(key, _)| key.into_owned()).filter(|key| is_internal(key)).collect();
-    for key in keys {
-        let removed = resource.remove_annotation(&key);
+    for key in &keys {
+        let removed = resource.remove_annotation(key);
         removed.map_err(|cause| Error::Annotations { resource: resource.id().to_string(), cause })?;
     }
-    Ok(())
+    Ok(if keys.is_empty() { Stripped::Nothing } else { Stripped::Some })
 }

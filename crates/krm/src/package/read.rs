@@ -53,13 +53,52 @@ pub struct FileResources {
     pub resources: Result<Vec<Located>, Error>,
 }
 
+/// The resource files of a package, taken apart once: for whoever reads resources and writes them back.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    pub(super) files: Vec<ReadFile>,
+    pub(super) options: ReadOptions,
+}
+
+/// A resource file, or why it cannot be read.
+#[derive(Clone, Debug)]
+pub(super) struct ReadFile {
+    pub path: SafePath,
+    pub pages: Result<Pages, Error>,
+}
+
+impl Reading {
+    /// What [`Package::resources_by_file`] gives. The resources share their documents with this until they are edited.
+    pub fn resources_by_file(&self) -> Vec<FileResources> {
+        let read = |file: &ReadFile| FileResources {
+            path: file.path.clone(),
+            resources: file.pages.as_ref().map(|pages| located(&file.path, pages)).map_err(Clone::clone),
+        };
+        self.files.iter().map(read).collect()
+    }
+}
+
+/// The resources of a file.
+fn located(path: &SafePath, pages: &Pages) -> Vec<Located> {
+    let resources = pages.pages.iter().filter_map(|page| match page.role {
+        Role::Resource(index) => {
+            let resource = Resource::try_from(page.document.clone()).ok()?;
+            Some(Located { resource, path: path.clone(), index })
+        }
+        Role::Opaque(_) | Role::Trivia => None,
+    });
+    resources.collect()
+}
+
 /// A resource file, taken apart: its documents in order, and what stands behind them.
+#[derive(Clone, Debug)]
 pub(super) struct Pages {
     pub pages: Vec<Page>,
     pub tail: String,
 }
 
 /// A document of a resource file.
+#[derive(Clone, Debug)]
 pub(super) struct Page {
     pub document: Document,
     pub role: Role,
@@ -116,25 +155,25 @@ impl Package {
     /// # Errors
     /// A `.krmignore` that is refused.
     pub fn resources_by_file(&self, options: ReadOptions) -> Result<Vec<FileResources>, Error> {
+        Ok(self.reading(options)?.resources_by_file())
+    }
+
+    /// Takes all resource files apart, in the order of [`Package::walk`].
+    ///
+    /// # Errors
+    /// A `.krmignore` that is refused. Why a file cannot be read is found with the file.
+    pub fn reading(&self, options: ReadOptions) -> Result<Reading, Error> {
         let files = self.resource_files(options)?.into_iter();
-        let read = |path: &SafePath| FileResources {
-            path: path.clone(),
-            resources: self.resources_of(path, options),
-        };
-        Ok(files.map(read).collect())
+        let files = files.filter_map(|path| {
+            let pages = self.pages(path, self.get(path)?, options);
+            Some(ReadFile { path: path.clone(), pages })
+        });
+        Ok(Reading { files: files.collect(), options })
     }
 
     fn resources_of(&self, path: &SafePath, options: ReadOptions) -> Result<Vec<Located>, Error> {
         let Some(file) = self.get(path) else { return Ok(Vec::new()) };
-        let pages = self.pages(path, file, options)?.pages.into_iter();
-        let resources = pages.filter_map(|page| match page.role {
-            Role::Resource(index) => {
-                let resource = Resource::try_from(page.document).ok()?;
-                Some(Located { resource, path: path.clone(), index })
-            }
-            Role::Opaque(_) | Role::Trivia => None,
-        });
-        Ok(resources.collect())
+        Ok(located(path, &self.pages(path, file, options)?))
     }
 
     /// The rules of a package: its `.krmignore`, or none. A symbolic link of that name does not count.

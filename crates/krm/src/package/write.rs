@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use lanai_types::SafePath;
 
 use super::compose::{Composer, FirstMarker, Sheet};
-use super::place::{default_path, strip};
-use super::read::{Page, Pages, ReadOptions, Role};
+use super::place::{Stripped, default_path, strip};
+use super::read::{Page, Pages, ReadFile, ReadOptions, Reading, Role};
 use super::unchanged::unchanged;
 use super::{Error, File, Mode, Package, Placed, json};
 use crate::Resource;
@@ -30,14 +30,28 @@ impl Package {
         resources: impl IntoIterator<Item: Into<Placed>>,
         options: ReadOptions,
     ) -> Result<(), Error> {
+        let reading = self.reading(options)?;
+        self.write_over(&reading, resources)
+    }
+
+    /// The same for resources of which the files were taken apart before: `reading` is what [`Package::reading`] gave for
+    /// this package, as it is.
+    ///
+    /// # Errors
+    /// As [`Package::write_resources`].
+    pub fn write_over(
+        &mut self,
+        reading: &Reading,
+        resources: impl IntoIterator<Item: Into<Placed>>,
+    ) -> Result<(), Error> {
+        let options = reading.options;
         let mut wanted = by_file(resources.into_iter().map(Into::into))?;
-        let files: BTreeSet<SafePath> = self.resource_files(options)?.into_iter().cloned().collect();
         let mut changes = Vec::new();
-        for path in &files {
+        for ReadFile { path, pages } in &reading.files {
             let Some(file) = self.get(path) else { continue };
-            let pages = self.pages(path, file, options)?;
+            let pages = pages.as_ref().map_err(Clone::clone)?;
             let items = wanted.remove(path).unwrap_or_default();
-            if let Some(change) = rewrite(path, file, &pages, items)? {
+            if let Some(change) = rewrite(path, file, pages, items)? {
                 changes.push((path.clone(), change));
             }
         }
@@ -131,8 +145,8 @@ fn indexed(path: &SafePath, placed: Vec<Placed>) -> Result<Vec<Item>, Error> {
 enum Part<'a> {
     /// As it was.
     Kept(&'a Page),
-    /// In the place of another one.
-    Changed(Resource, &'a Page),
+    /// In the place of another one, with its text.
+    Changed(Resource, &'a Page, String),
     New(Resource),
 }
 
@@ -149,7 +163,7 @@ fn rewrite(path: &SafePath, file: &File, old: &Pages, items: Vec<Item>) -> Resul
         return Ok(Some(Change::Delete));
     }
     let text = match parts.as_slice() {
-        [Part::Changed(resource, _) | Part::New(resource)] if json::is_json_name(path) => {
+        [Part::Changed(resource, _, _) | Part::New(resource)] if json::is_json_name(path) => {
             json::text(path, resource)?
         }
         parts => compose(file, old, parts),
@@ -180,13 +194,14 @@ fn arrange(old: &Pages, items: Vec<Item>) -> Result<Vec<Part<'_>>, Error> {
     }
     for (order, Item { mut resource, place, index }) in items.into_iter().enumerate() {
         let page = place.and_then(|place| resources.remove(&place));
-        let part = match page {
-            Some(page) if is_kept(&mut resource, page)? => Part::Kept(page),
-            Some(page) => Part::Changed(resource, page),
-            None => {
-                strip(&mut resource)?;
-                Part::New(resource)
+        let part = if let Some(page) = page {
+            match changed(&mut resource, page)? {
+                None => Part::Kept(page),
+                Some(text) => Part::Changed(resource, page, text),
             }
+        } else {
+            strip(&mut resource)?;
+            Part::New(resource)
         };
         parts.push(((Some(index), order + 1), part));
     }
@@ -194,21 +209,24 @@ fn arrange(old: &Pages, items: Vec<Item>) -> Result<Vec<Part<'_>>, Error> {
     Ok(parts.into_iter().map(|(_, part)| part).collect())
 }
 
-/// Whether the resource is what the page holds. If not, its annotations between tools are gone afterwards.
-fn is_kept(resource: &mut Resource, page: &Page) -> Result<bool, Error> {
+/// The text of a resource, if it is not what the page holds. Its annotations between tools are gone then.
+fn changed(resource: &mut Resource, page: &Page) -> Result<Option<String>, Error> {
     let document = resource.document();
-    let is_same = if document.is_edited() {
-        document.to_string() == page.document.source()
-    } else {
-        document.source() == page.document.source()
-    };
-    if is_same {
-        return Ok(true);
+    let before = if document.is_edited() { document.to_string() } else { document.source().to_owned() };
+    if before == page.document.source() {
+        return Ok(None);
     }
-    strip(resource)?;
-    let Ok(mut old) = Resource::try_from(page.document.clone()) else { return Ok(false) };
-    strip(&mut old)?;
-    Ok(unchanged(resource, &old))
+    let stripped = strip(resource)?;
+    if let Ok(mut old) = Resource::try_from(page.document.clone()) {
+        strip(&mut old)?;
+        if unchanged(resource, &old) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(match stripped {
+        Stripped::Nothing => before,
+        Stripped::Some => resource.to_string(),
+    }))
 }
 
 fn compose(file: &File, old: &Pages, parts: &[Part<'_>]) -> String {
@@ -230,9 +248,9 @@ fn compose(file: &File, old: &Pages, parts: &[Part<'_>]) -> String {
     for part in parts {
         match part {
             Part::Kept(page) => composer.push(&Sheet::new(page.document.source())),
-            Part::Changed(resource, page) => {
+            Part::Changed(_, page, text) => {
                 let old = Sheet::new(page.document.source());
-                composer.push(&Sheet::new(&resource.to_string()).in_place_of(&old));
+                composer.push(&Sheet::new(text).in_place_of(&old));
             }
             Part::New(resource) => composer.push_new(Sheet::new(&resource.to_string())),
         }
@@ -244,7 +262,7 @@ impl Part<'_> {
     /// Whether the part stands where the page stood.
     fn holds(&self, page: &Page) -> bool {
         match self {
-            Self::Kept(at) | Self::Changed(_, at) => std::ptr::eq(*at, page),
+            Self::Kept(at) | Self::Changed(_, at, _) => std::ptr::eq(*at, page),
             Self::New(_) => false,
         }
     }
@@ -265,7 +283,7 @@ impl Part<'_> {
     fn document(&self) -> &lanai_yaml::Document {
         match self {
             Self::Kept(page) => &page.document,
-            Self::Changed(resource, _) | Self::New(resource) => resource.document(),
+            Self::Changed(resource, _, _) | Self::New(resource) => resource.document(),
         }
     }
 }

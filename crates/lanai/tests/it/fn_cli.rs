@@ -1,8 +1,10 @@
 //! `lanai fn`, as a program.
 
 mod eval;
+mod grants;
 mod pages;
 mod render;
+mod stop;
 mod streams;
 mod watch;
 

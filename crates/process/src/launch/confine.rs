@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -112,14 +112,36 @@ pub(super) fn command(program: &[OsString], plan: &Plan) -> Result<Command, Trou
 
 /// What is said in place of a program that the kernel does not start.
 pub(super) fn not_started(program: &[OsString], cause: &io::Error) -> String {
-    let path = program.first().map(|path| Path::new(path).display().to_string()).unwrap_or_default();
-    let hint = match cause.kind() {
-        io::ErrorKind::NotFound => {
-            " (the interpreter that its first line names, or its loader, is not there in the cage)"
+    let path = program.first().map(PathBuf::from).unwrap_or_default();
+    let shown = path.display();
+    match (cause.kind(), interpreter(&path)) {
+        (io::ErrorKind::NotFound, Some(interpreter)) if !interpreter.exists() => {
+            let folder = interpreter.parent().unwrap_or(&interpreter).display();
+            format!(
+                "cannot start \"{shown}\": its first line names \"{}\", which a function does not see unless that is granted, as with \
+                 `--mount src={folder}`",
+                interpreter.display()
+            )
         }
-        _ => "",
-    };
-    format!("cannot start \"{path}\": {cause}{hint}")
+        (io::ErrorKind::PermissionDenied, Some(interpreter)) => format!(
+            "cannot start \"{shown}\": {cause}; may its interpreter \"{}\" be run by nobody? `--as-current-user` runs it as you",
+            interpreter.display()
+        ),
+        (io::ErrorKind::NotFound, _) => {
+            format!("cannot start \"{shown}\": {cause} (its loader is not there in the cage)")
+        }
+        _ => format!("cannot start \"{shown}\": {cause}"),
+    }
+}
+
+/// The program that the first line of a script names.
+fn interpreter(script: &Path) -> Option<PathBuf> {
+    // The kernel does not read more of the line either.
+    let mut first = Vec::new();
+    fs::File::open(script).ok()?.take(256).read_to_end(&mut first).ok()?;
+    let line = first.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    words.next().map(|word| PathBuf::from(OsStr::from_bytes(word)))
 }
 
 fn limit(plan: &Plan, processes: ProcessesHeld) -> io::Result<()> {

@@ -162,6 +162,31 @@ fn limits_are_those_of_the_process() {
 }
 
 #[test]
+fn memory_may_reach_its_limit_and_no_more() {
+    let cage = limited(CageLimits { max_memory: ByteSize::mib(64), ..CageLimits::DEFAULT });
+    // It takes all of a block at once; what it needs beside that is less than a mebibyte.
+    let copy = |mebibytes: u32| {
+        let line = format!("dd if=/dev/zero of=/dev/null bs={mebibytes}M count=1 && echo done");
+        run(&cage, &sh(&line)).expect("it can be caged").finished
+    };
+    assert_eq!(copy(63).output, b"done\n", "{}", copy(63).messages);
+    let beyond = copy(64);
+    assert_ne!(beyond.status, Status::Exited(0));
+    assert!(beyond.messages.contains("memory"), "{}", beyond.messages);
+}
+
+#[test]
+fn time_may_reach_its_limit_and_no_more() {
+    let within = |max_time| {
+        let limits = Limits { max_time, ..Limits::DEFAULT };
+        sh("read line; echo done").run_caged(&cage(), b"line\n", &limits, |_| ())
+    };
+    let done = within(Duration::MAX).expect("it ends by itself").finished;
+    assert_eq!(done.output, b"done\n");
+    assert!(matches!(within(Duration::ZERO), Err(Error::TooLong { limit: Duration::ZERO, .. })));
+}
+
+#[test]
 fn descriptors_may_reach_their_limit_and_no_more() {
     let open = sh("exec 3</dev/null 4</dev/null 5</dev/null 6</dev/null 7</dev/null");
     let check = |max_open_files| {

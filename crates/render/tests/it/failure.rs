@@ -140,7 +140,8 @@ fn bad_functions_stop_those_before_them_and_are_all_told() {
     assert_eq!(status.mutation_steps[0].execution_error, no_tag);
     assert_eq!(status.validation_steps[0].execution_error, no_exec);
     assert_eq!(status.error_summary, format!("bad: {no_tag}\nsome: {no_exec}"));
-    assert_eq!(seen.error(), no_tag);
+    let told = format!("Kptfile:8: \"bad\": {no_tag}\n  Kptfile:11: \"some\": {no_exec}");
+    assert_eq!(seen.error(), format!("2 functions cannot run, and none did:\n  {told}"));
     assert_eq!((seen.rendered.results.items.len(), seen.rendered.results.exit_code()), (0, 0));
 }
 
@@ -218,4 +219,50 @@ fn a_render_that_is_called_off_calls_no_function() {
     let seen = rendered_with(&[("Kptfile", &mutators("p", &["mark p"]))], &options);
     assert!(seen.calls.is_empty());
     assert_eq!(seen.error(), "function was called off");
+}
+
+/// Functions of which some can be run again for nothing.
+struct Repeatable(crate::functions::Functions);
+
+#[async_trait::async_trait]
+impl lanai_evaluate::Evaluator for Repeatable {
+    async fn evaluate(
+        &self,
+        request: lanai_evaluate::Request,
+        deadline: &lanai_evaluate::Deadline,
+    ) -> Result<lanai_evaluate::Response, lanai_evaluate::Error> {
+        self.0.evaluate(request, deadline).await
+    }
+
+    fn is_repeatable(&self, function: &lanai_evaluate::FunctionRef) -> bool {
+        !function.as_str().ends_with("once")
+    }
+}
+
+#[test]
+fn what_a_function_got_that_failed_is_known_whether_it_was_kept_or_not() {
+    let inner = mutators("a", &["mark a"]);
+    for (second, calls) in [("mark b", 7), ("mark once", 4)] {
+        let root = mutators("p", &[second, "set x new", "fail 1"]);
+        let files = [("Kptfile", root.as_str()), ("a/Kptfile", &inner), ("a/x.yaml", &resource("x"))];
+        let functions = Repeatable(crate::functions::Functions::new(crate::functions::Way::Inside));
+        let package = crate::rendering::package(&files);
+        let rendered =
+            crate::rendering::wait(lanai_render::render(&package, &options(), &functions, &mut ())).unwrap();
+        let Some(lanai_render::Cause::Function(failure)) =
+            rendered.outcome.failure().map(|failure| &failure.cause)
+        else {
+            panic!("{:?}", rendered.outcome);
+        };
+        let input = failure.input.as_ref().expect("it is known");
+        let x = input.items.iter().find(|item| item.name().is_some_and(|name| name == "x")).unwrap();
+        let text = x.to_string();
+        assert!(
+            text.contains("value: new # kept") && text.contains(&second.replace("mark", "by: a")),
+            "{text}"
+        );
+        // Those before it run again where it was not kept.
+        assert_eq!(functions.0.calls().len(), calls, "{:?}", functions.0.calls());
+        assert_eq!(rendered.results.items.len(), 4);
+    }
 }

@@ -3,7 +3,9 @@
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use lanai_evaluate::{Deadline, Error, Evaluator, Failed, Failing, FunctionRef, Request, Response, wire};
+use lanai_evaluate::{
+    Deadline, Error, Evaluator, Failed, Failing, FunctionRef, Grants, Outlook, Request, Response, wire,
+};
 use lanai_krm::resource::annotation;
 use lanai_krm::result::Severity;
 use lanai_krm::{Resource, ResourceList, ResultItem};
@@ -62,6 +64,14 @@ impl Evaluator for Functions {
                 })?;
                 Ok(Response { list, ..Response::default() })
             }
+        }
+    }
+
+    fn foresee(&self, function: &FunctionRef, _: &Grants) -> Outlook {
+        match function.as_str().split(' ').next() {
+            Some("stranger") => Outlook::Unknown,
+            Some("cripple") => Outlook::Cannot("it has no legs".into()),
+            _ => Outlook::Runs,
         }
     }
 }

@@ -36,6 +36,7 @@ fn names_and_tags_are_completed_and_the_kptfile_keeps_its_own() {
 fn a_tag_that_none_fits_fails_before_anything_runs() {
     let text = kptfile("p", "mutators:\n- image: ok\n- image: some\n  tag: '>=3'");
     let seen = rendered_with(&[("Kptfile", &text)], &Options { tags: &Known, ..options() });
-    assert_eq!(seen.error(), "no tag could be found matching the version constraint \">=3\"");
+    let told = "Kptfile:8: \"some\": no tag could be found matching the version constraint \">=3\"";
+    assert_eq!(seen.error(), format!("a function cannot run, and none did: {told}"));
     assert!(seen.calls.is_empty());
 }

@@ -1,6 +1,7 @@
 //! Renders of small packages, with functions that are written down in the pipelines.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests fail tests")]
 
+mod ahead;
 mod check;
 mod config;
 mod eval;

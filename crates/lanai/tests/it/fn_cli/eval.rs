@@ -83,10 +83,43 @@ fn a_file_of_the_package_can_configure_it_and_is_not_seen() {
 }
 
 #[test]
-fn a_single_file_is_enough() {
+fn a_single_file_is_enough_and_nothing_else_is_read() {
     let desk = Desk::new();
+    // What is beside the file cannot be a package.
+    desk.write("web/broken.yaml", "a: [\n");
+    desk.write("web/sub/Kptfile", "no: kptfile\n");
     let seen = desk.lanai(&["fn", "eval", "web/settings.yaml", "-i", "set-labels", "--", "tier=back"]);
     assert_eq!(seen.code, Some(0), "{}", seen.stderr);
     assert!(desk.read("web/settings.yaml").contains("tier: back"));
     assert!(!desk.read("web/Kptfile").contains("tier: back"));
+    assert!(!desk.path("web/.lanai-change").exists());
+    let seen = desk.lanai(&["fn", "source", "web/settings.yaml", "-o", "unwrap"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.stderr);
+    assert_eq!(seen.stdout, desk.read("web/settings.yaml"));
+}
+
+#[test]
+fn a_function_on_a_file_overwrites_no_other() {
+    let desk = Desk::new();
+    desk.write("web/other.yaml", CONFIG);
+    desk.write("functions.sh", "");
+    let source = "ctx.resource_list[\"items\"].append({\"apiVersion\": \"v1\", \"kind\": \"A\", \"metadata\": {\"name\": \"n\", \"annotations\": {\"internal.config.kubernetes.io/path\": \"other.yaml\"}}})";
+    let argument = format!("source={source}");
+    let seen = desk.lanai(&["fn", "eval", "web/settings.yaml", "-i", "starlark", "--", &argument]);
+    assert_eq!(seen.code, Some(1), "{}", seen.stderr);
+    assert!(seen.stderr.contains("\"other.yaml\" is there already and was not read"), "{}", seen.stderr);
+    assert_eq!(desk.read("web/other.yaml"), CONFIG);
+}
+
+#[test]
+fn a_json_file_stays_as_it_is_but_for_what_changes() {
+    let desk = Desk::new();
+    let json = "{\n\t\"apiVersion\": \"v1\", \"kind\":\"ConfigMap\",\n\t\"metadata\": { \"name\": \"j\",\n\t\t\"labels\": {\"a\" : \"1\"} },\n\t\"data\": {\"n\": \"0x10\"   }\n}\n";
+    desk.write("web/j.json", json);
+    let seen = desk.lanai(&["fn", "eval", "web/j.json", "-i", "set-labels", "--", "tier=yes"]);
+    assert_eq!(seen.code, Some(0), "{}", seen.stderr);
+    assert_eq!(
+        desk.read("web/j.json"),
+        json.replace("{\"a\" : \"1\"}", "{\"a\" : \"1\", \"tier\": \"yes\"}")
+    );
 }

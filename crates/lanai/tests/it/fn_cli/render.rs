@@ -124,13 +124,34 @@ fn what_cannot_be_opened_says_why() {
     let seen = desk.lanai(&["fn", "render", "none"]);
     assert_eq!(seen.code, Some(1));
     assert!(seen.stderr.contains("No Kptfile found at"), "{}", seen.stderr);
+    assert!(
+        seen.stderr.contains("hint: \"lanai pkg init\" makes a package of a folder\n"),
+        "{}",
+        seen.stderr
+    );
+    desk.write("web/folder/a.yaml", CONFIG);
+    let seen = desk.lanai(&["fn", "render", "web/folder"]);
+    assert!(seen.stderr.contains("hint: the folder is in the package "), "{}", seen.stderr);
+    std::os::unix::fs::symlink("../web/Kptfile", desk.path("none/Kptfile")).expect("links can be made");
+    let seen = desk.lanai(&["fn", "render", "none"]);
+    assert!(seen.stderr.contains("hint: the Kptfile there is a symbolic link"), "{}", seen.stderr);
+    desk.write("web/broken.yaml", "a: 1\nb: [\n");
+    let seen = desk.lanai(&["fn", "render", "web"]);
+    assert!(seen.stderr.contains("file \"broken.yaml\": line 3"), "{}", seen.stderr);
+    std::fs::remove_file(desk.path("web/broken.yaml")).expect("it is there");
     desk.write("web/Kptfile", &KPTFILE.replace("pipeline:", "pipelin:"));
     let seen = desk.lanai(&["fn", "render", "web"]);
     assert!(seen.stderr.contains("line 5: field pipelin not found"), "{}", seen.stderr);
     desk.write("web/Kptfile", &KPTFILE.replace("set-labels:v0.2", "nowhere/else:v9"));
     let seen = desk.lanai(&["fn", "render", "web"]);
     assert_eq!(seen.code, Some(1));
-    assert!(seen.stderr.contains("\"nowhere/else:v9\" is not one that comes with lanai"), "{}", seen.stderr);
+    assert!(
+        seen.stderr.contains("Kptfile:7: \"nowhere/else:v9\": it is not one that comes with lanai"),
+        "{}",
+        seen.stderr
+    );
+    assert!(seen.stderr.contains("hint: \"lanai fn list\" names"), "{}", seen.stderr);
+    assert!(!seen.stderr.contains("[RUNNING]"), "{}", seen.stderr);
 }
 
 #[test]
@@ -185,6 +206,42 @@ fn a_failure_names_the_resource_and_its_file() {
     let line = seen.stderr.lines().find(|line| line.contains("[error]")).unwrap_or_default();
     assert!(
         line.contains("v1/ConfigMap/settings") && line.ends_with("(in settings.yaml)"),
+        "{}",
+        seen.stderr
+    );
+}
+
+#[test]
+fn an_answer_that_cannot_be_accepted_is_explained() {
+    let desk = Desk::new();
+    let eval = |source: &str| {
+        desk.lanai(&["fn", "eval", "web", "-i", "starlark", "--", &format!("source={source}")])
+    };
+    let add = |metadata: &str| {
+        format!(
+            "ctx.resource_list[\"items\"].append({{\"apiVersion\": \"v1\", \"kind\": \"A\", \"metadata\": {{{metadata}}}}})"
+        )
+    };
+    let key = "internal.config.kubernetes.io/path";
+    let place = |path: &str| add(&format!("\"name\": \"n\", \"annotations\": {{\"{key}\": \"{path}\"}}"));
+    let image = "function \"ghcr.io/kptdev/krm-functions-catalog/starlark\", item 3 of its answer";
+    for (source, text) in [
+        (
+            place("../n.yaml"),
+            format!(
+                "{image}, v1 A n, metadata.annotations[\"{key}\"]: function must not modify resources outside of package"
+            ),
+        ),
+        (add(""), format!("{image}: output resource list must contain only KRM resources: ")),
+    ] {
+        let seen = eval(&source);
+        assert_eq!(seen.code, Some(1), "{source}");
+        assert!(seen.stderr.contains(&text), "{text}: {}", seen.stderr);
+    }
+    let seen = desk.lanai(&["fn", "eval", "web", "--exec", "echo 'a: ['"]);
+    assert!(
+        seen.stderr
+            .contains("function \"echo 'a: ['\": what the function wrote is no list of resources: line 2"),
         "{}",
         seen.stderr
     );
