@@ -56,7 +56,7 @@ impl Stop {
     }
 
     /// Whether the command was asked to end.
-    pub(crate) fn is_asked(&self) -> bool {
+    pub fn is_asked(&self) -> bool {
         self.shared.cancel.is_cancelled()
     }
 

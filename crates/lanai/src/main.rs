@@ -41,5 +41,10 @@ fn main() -> ExitCode {
         program: std::env::current_exe().ok(),
         stop: stop.clone(),
     };
-    lanai_cli::run(std::env::args_os(), &mut io).into()
+    let exit = lanai_cli::run(std::env::args_os(), &mut io);
+    while stop.is_asked() {
+        // Whoever was told of the signal ends the process, and says by which.
+        std::thread::park();
+    }
+    exit.into()
 }
