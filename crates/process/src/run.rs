@@ -232,9 +232,13 @@ impl<R: Read + AsFd> Collected<R> {
     }
 }
 
+/// How long one wait takes at most.
+const LONGEST_WAIT: Duration = Duration::from_hours(24);
+
 /// Waits until one of the descriptors is ready, or the time is over; which of the two, the caller sees at the next turn.
 pub(crate) fn wait_for(fds: &mut [PollFd<'_>], time: Duration) -> io::Result<()> {
-    let timeout = Timespec::try_from(time).map_err(io::Error::other)?;
+    // The system cannot spell longer times, and nobody waits for them.
+    let timeout = Timespec::try_from(time.min(LONGEST_WAIT)).map_err(io::Error::other)?;
     match poll(fds, Some(&timeout)) {
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
         Err(cause) => Err(cause.into()),
