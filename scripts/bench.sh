@@ -14,4 +14,12 @@ cargo bench --locked -p lanai-yaml --bench yaml -- "$@"
 if [ "$#" -eq 0 ]; then
   cargo bench --locked -p lanai-merge --bench merge
   cargo bench --locked -p lanai --bench update
+  if have go; then
+    mkdir -p "$target/etcd"
+    (cd tests/etcd && go build -trimpath -o "$target/etcd/etcd" .)
+    export LANAI_ETCD="$target/etcd/etcd"
+  else
+    skipped "etcd's side of the store's benchmark: Go is not installed"
+  fi
+  cargo bench --locked -p lanai-store --bench store
 fi

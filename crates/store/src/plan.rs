@@ -20,8 +20,9 @@ pub(crate) struct World {
     pub(crate) head: u64,
     /// The newest fencing number.
     pub(crate) fence: u64,
-    /// Each object that the batch touches; none for those that are not there.
-    pub(crate) objects: HashMap<Key, Option<Arc<Stored>>>,
+    /// Each object that the batch touches; none for those that are not there, and an error for those that cannot be read: it is the error of
+    /// the tasks that touch them, and of no others.
+    pub(crate) objects: HashMap<Key, Result<Option<Arc<Stored>>, Error>>,
     /// Each blob that the batch names and that is there.
     pub(crate) blobs: BTreeSet<Sha256Digest>,
     /// Each lease that the batch touches and that somebody has.
@@ -143,25 +144,29 @@ impl World {
         for write in transaction.writes {
             self.head += 1;
             let revision = Revision::new(self.head);
-            let before = self.object(write.key()).cloned();
+            let before = self.object(write.key())?.cloned();
             let key = write.key().clone();
             let after = into_object(write).map(|object| {
                 let created = before.as_ref().map_or(revision, |before| before.created);
                 Arc::new(Stored { key: key.clone(), created, revision, object })
             });
-            self.objects.insert(key, after.clone());
+            self.objects.insert(key, Ok(after.clone()));
             self.changes.records.push(Record { revision, before, after });
             revisions.push(revision);
         }
         Ok(Committed { revisions })
     }
 
-    fn object(&self, key: &Key) -> Option<&Arc<Stored>> {
-        self.objects.get(key).and_then(Option::as_ref)
+    fn object(&self, key: &Key) -> Result<Option<&Arc<Stored>>, Error> {
+        match self.objects.get(key) {
+            None => Ok(None),
+            Some(Ok(found)) => Ok(found.as_ref()),
+            Some(Err(error)) => Err(error.clone()),
+        }
     }
 
     fn check_presence(&self, key: &Key, expected: Presence) -> Result<(), Error> {
-        let found = self.object(key).map(|stored| stored.revision).into();
+        let found = self.object(key)?.map(|stored| stored.revision).into();
         if found == expected {
             return Ok(());
         }

@@ -145,8 +145,9 @@ impl Writer {
         );
         let rows = session.query(&sql, &[&keys]).await.map_err(|error| harmless(&error))?;
         for row in rows {
-            let stored = read_row(&row, 0).into_stored(&self.keys)?;
-            world.objects.insert(stored.key.clone(), Some(Arc::new(stored)));
+            let key = needs.keys.iter().find(|key| key.as_str() == row.get::<_, &str>(0));
+            let stored = read_row(&row, 0).into_stored(&self.keys);
+            world.objects.extend(key.map(|key| (key.clone(), stored.map(|stored| Some(Arc::new(stored))))));
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::RESTORE_JUMP;
 use super::compact::slice;
-use super::open::{DATABASE, Found, OpenError, connect, identify, say, take_lock};
+use super::open::{DATABASE, Found, OpenError, connect, connect_to_look, identify, say, take_lock};
 use super::query::{Bounds, bounds, signed};
 use super::schema::{self, MIGRATIONS};
 use super::verify::{Finding, Verified, verify};
@@ -80,7 +80,7 @@ pub fn backup(folder: &Path, target: &Path) -> Result<Verified, BackupError> {
         return Err(BackupError::Nothing { folder: folder.to_owned() });
     }
     refuse_existing(target)?;
-    let connection = connect(&source, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let connection = connect_to_look(&source)?;
     identify(&connection, &source)?;
     let fresh = beside(target);
     let done = copy(&connection, &source, &fresh).and_then(|()| settle(&fresh, target));

@@ -148,12 +148,10 @@ fn check_files(folder: &Path, path: &Path) -> Result<(), OpenError> {
         let what = format!("it is missing or empty, and its log \"{LOG}\" is not");
         return Err(OpenError::Damaged { path: path.to_owned(), what });
     }
-    if log_is_there
-        && let Some(what) = wal::damage(&log).map_err(|source| OpenError::Io { path: log.clone(), source })?
-    {
-        return Err(OpenError::Damaged { path: log, what });
+    match log_damage(path)? {
+        Some(what) => Err(OpenError::Damaged { path: log, what }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, OpenError> {
@@ -164,6 +162,26 @@ pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, OpenE
         Ok(connection)
     };
     open().map_err(|source| OpenError::Sqlite { path: path.to_owned(), source })
+}
+
+/// A connection that leaves the log as it is, for those who only look.
+pub(crate) fn connect_to_look(path: &Path) -> Result<Connection, OpenError> {
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection
+        .set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+        .map_err(|error| say(path, error))?;
+    Ok(connection)
+}
+
+/// What is wrong with the log of a database, if it has one.
+pub(crate) fn log_damage(path: &Path) -> Result<Option<String>, OpenError> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let log = PathBuf::from(log);
+    if !fs::metadata(&log).is_ok_and(|found| found.len() > 0) {
+        return Ok(None);
+    }
+    wal::damage(&log).map_err(|source| OpenError::Io { path: log, source })
 }
 
 fn prepare(connection: &mut Connection, path: &Path, check_up_to: ByteSize) -> Result<(), OpenError> {

@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 
-use super::open::{OpenError, connect, identify, say};
+use super::open::{OpenError, connect_to_look, identify, log_damage, say};
 use super::query::{COLUMNS, read_row, unsigned};
 use crate::plan::index_entries;
 use crate::row::{attributes, digests};
@@ -46,9 +46,13 @@ impl fmt::Display for Finding {
 ///
 /// Changes nothing. The file may be in use; what is checked is one snapshot. Secrets are not opened.
 pub fn verify(path: &Path) -> Result<Verified, OpenError> {
-    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    identify(&connection, path)?;
     let mut verified = Verified::default();
+    let mut connection = connect_to_look(path)?;
+    identify(&connection, path)?;
+    if let Some(what) = log_damage(path)? {
+        verified.find(format!("in the log: {what}"));
+        return Ok(verified);
+    }
     if let Err(error) = look(&mut connection, &mut verified) {
         match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::DatabaseCorrupt) => verified.find(error.to_string()),

@@ -293,8 +293,8 @@ fn load(connection: &Connection, needs: &Needs, keys: &SharedKeyring) -> Result<
         })
         .map_err(|error| harmless(&error))?;
     for key in &needs.keys {
-        let found = query::get(connection, key, keys)?;
-        world.objects.insert(key.clone(), found.map(Arc::new));
+        let found = query::get(connection, key, keys);
+        world.objects.insert(key.clone(), found.map(|found| found.map(Arc::new)));
     }
     for digest in &needs.blobs {
         let mut statement = connection

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::contract::{CASES, SMALL};
 use crate::support::{key, rev};
-use cluster::Cluster;
+use cluster::{Cluster, Disk};
 
 async fn open(cluster: &Cluster, keys: &Path, schema: &str, limits: Limits) -> PostgresStore {
     let options = Options { limits, schema: schema.into(), ..Options::default() };
@@ -18,7 +18,7 @@ async fn open(cluster: &Cluster, keys: &Path, schema: &str, limits: Limits) -> P
 
 #[tokio::test]
 async fn contract() {
-    let Some(cluster) = Cluster::start("store::postgres::contract") else { return };
+    let Some(cluster) = Cluster::start("store::postgres::contract", Disk::Unsynced) else { return };
     let keys = tempfile::tempdir().unwrap();
     for (at, case) in CASES.iter().enumerate() {
         println!("{}", case.name);
@@ -29,7 +29,9 @@ async fn contract() {
 
 #[tokio::test]
 async fn everything_is_there_again_and_secrets_are_sealed() {
-    let Some(cluster) = Cluster::start("store::postgres::everything_is_there_again") else { return };
+    let Some(cluster) = Cluster::start("store::postgres::everything_is_there_again", Disk::Unsynced) else {
+        return;
+    };
     let keys = tempfile::tempdir().unwrap();
     let store = open(&cluster, keys.path(), "again", Limits::DEFAULT).await;
     store.create(key("secrets/a/1"), Object::sealed("correct horse")).await.unwrap();

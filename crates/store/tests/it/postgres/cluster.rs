@@ -13,6 +13,15 @@ pub struct Cluster {
     folder: tempfile::TempDir,
     programs: PathBuf,
     user: Option<User>,
+    disk: Disk,
+}
+
+/// Whether the server waits for its disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, reason = "tests do not wait, benchmarks do")]
+pub enum Disk {
+    Synced,
+    Unsynced,
 }
 
 #[derive(Clone, Copy)]
@@ -23,7 +32,7 @@ struct User {
 
 impl Cluster {
     /// Starts a server; says that the test is skipped where there is none.
-    pub fn start(test: &str) -> Option<Self> {
+    pub fn start(test: &str, disk: Disk) -> Option<Self> {
         let Some(programs) = programs() else {
             skip(test, "PostgreSQL is not installed (Debian: apt-get install postgresql)");
             return None;
@@ -41,7 +50,7 @@ impl Cluster {
         if let Some(user) = user {
             chown(folder.path(), Some(user.id), Some(user.group)).unwrap();
         }
-        let cluster = Self { folder, programs, user };
+        let cluster = Self { folder, programs, user, disk };
         cluster.run(
             "initdb",
             &[
@@ -67,11 +76,14 @@ impl Cluster {
 
     /// Starts the server, and waits until it answers.
     pub fn begin(&self) {
-        // What the disk keeps is the business of PostgreSQL; the tests need not wait for it.
-        let options = format!(
-            "-c listen_addresses='' -c unix_socket_directories='{}' -c fsync=off",
-            self.folder.path().display()
-        );
+        // What the disk keeps is the business of PostgreSQL; tests need not wait for it.
+        let fsync = match self.disk {
+            Disk::Synced => "on",
+            Disk::Unsynced => "off",
+        };
+        let folder = self.folder.path().display();
+        let options =
+            format!("-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync={fsync}");
         self.run(
             "pg_ctl",
             &["start", "--wait", "--silent", "--pgdata", "data", "--log", "log", "--options", &options],
@@ -84,6 +96,7 @@ impl Cluster {
     }
 
     /// Asks the server in SQL.
+    #[allow(dead_code, reason = "benchmarks do not ask")]
     pub fn ask(&self, sql: &str) -> String {
         let host = self.folder.path().to_str().unwrap();
         self.run(

@@ -15,7 +15,7 @@ use lanai_store::{
 use lanai_testkit::history::{Recorder, Sink, check};
 use lanai_types::Sha256Digest;
 
-use super::cluster::Cluster;
+use super::cluster::{Cluster, Disk};
 use super::open;
 use crate::judge::{Ending, LIMITS, Workload};
 use crate::support::{
@@ -73,7 +73,7 @@ impl Store for Roaming {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn several_processes_keep_the_contract() {
-    let Some(cluster) = Cluster::start("store::postgres::several_processes") else { return };
+    let Some(cluster) = Cluster::start("store::postgres::several_processes", Disk::Unsynced) else { return };
     let keys = tempfile::tempdir().unwrap();
     for seed in 1..=3 {
         let mut processes = Vec::new();
@@ -96,7 +96,7 @@ async fn several_processes_keep_the_contract() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_hears_what_another_one_wrote() {
-    let Some(cluster) = Cluster::start("store::postgres::a_process_hears") else { return };
+    let Some(cluster) = Cluster::start("store::postgres::a_process_hears", Disk::Unsynced) else { return };
     let keys = tempfile::tempdir().unwrap();
     let one = open(&cluster, keys.path(), "hears", LIMITS).await;
     let two = open(&cluster, keys.path(), "hears", LIMITS).await;
@@ -111,7 +111,7 @@ async fn a_process_hears_what_another_one_wrote() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crash_of_the_server_is_survived() {
-    let Some(cluster) = Cluster::start("store::postgres::a_crash") else { return };
+    let Some(cluster) = Cluster::start("store::postgres::a_crash", Disk::Unsynced) else { return };
     let keys = tempfile::tempdir().unwrap();
     let store = open(&cluster, keys.path(), "crash", LIMITS).await;
     let mut watch = watch_after(&store, 0, under("a")).await;
@@ -130,7 +130,9 @@ async fn a_crash_of_the_server_is_survived() {
 /// As after a fail-over to a replica that had not heard everything.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_forgot_goes_on_where_nothing_was() {
-    let Some(cluster) = Cluster::start("store::postgres::a_server_that_forgot") else { return };
+    let Some(cluster) = Cluster::start("store::postgres::a_server_that_forgot", Disk::Unsynced) else {
+        return;
+    };
     let keys = tempfile::tempdir().unwrap();
     let store = open(&cluster, keys.path(), "forgot", LIMITS).await;
     for at in 1..=5 {

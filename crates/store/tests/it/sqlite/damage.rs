@@ -108,6 +108,8 @@ async fn a_log_that_lost_commits_in_its_middle_is_refused() {
     let OpenError::Damaged { path, what } = refusal(copy.path()) else { panic!("the log was taken") };
     assert_eq!(path, log);
     assert!(what.contains("would be lost"), "{what}");
+    let findings = verify(&copy.path().join("store.db")).unwrap().findings;
+    assert!(findings[0].to_string().contains("would be lost"), "{findings:?}");
     assert_eq!(fs::read(&log).unwrap(), damaged, "it was left as it was");
 
     // The end of a log that was being written when the power went is no damage.
@@ -138,4 +140,14 @@ async fn a_changed_value_is_not_handed_out() {
     let error = store.get(&key("a/x/42")).await.unwrap_err();
     assert_eq!(error, Error::Damaged { what: "\"a/x/42\" at revision 43: the checksum is another".into() });
     assert!(store.get(&key("a/x/41")).await.unwrap().is_some());
+    // Writes that share a sync with one to it are none the worse for it.
+    let create = |name: &str| store.create(key(name), object(""));
+    let (first, damaged, second, third) = tokio::join!(
+        create("a/y/1"),
+        store.update(key("a/x/42"), rev(43), object("")),
+        create("a/y/2"),
+        create("a/y/3")
+    );
+    assert!(matches!(damaged, Err(Error::Damaged { .. })), "{damaged:?}");
+    assert!(first.is_ok() && second.is_ok() && third.is_ok());
 }
