@@ -1,7 +1,7 @@
 //! Changing a folder, and finishing what a killed process began.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use lanai_types::SafePath;
 
 use crate::copies::Copies;
 use crate::lock::{Lock, holder, lock};
-use crate::plan::{Home, Plan, Read};
+use crate::plan::{Encoded, Home, Plan, Read};
 use crate::run::{Run, check, remove_if_there};
 use crate::steps::{Step, Steps};
 use crate::sync::sync_one;
@@ -166,14 +166,18 @@ pub(crate) fn is_trusted(root: &Path, journal: &Path) -> Result<bool, Error> {
 }
 
 fn write_journal(journal: &Path, plan: &Plan, steps: &mut dyn Steps) -> Result<(), Error> {
-    let bytes = plan.encode()?;
+    let Encoded { head, contents, digest } = plan.encode()?;
     let failed = || Error::io("write", journal);
     let mut file = fs::File::create(journal).map_err(failed())?;
     steps.reached(Step::JournalCreated);
-    let (first, second) = bytes.split_at(bytes.len() / 2);
-    file.write_all(first).map_err(failed())?;
+    file.write_all(&head).map_err(failed())?;
     steps.reached(Step::JournalHalfWritten);
-    file.write_all(second).map_err(failed())?;
+    let mut writer = BufWriter::new(&file);
+    for content in contents {
+        writer.write_all(content).map_err(failed())?;
+    }
+    writer.write_all(digest.as_bytes()).and_then(|()| writer.flush()).map_err(failed())?;
+    drop(writer);
     steps.reached(Step::JournalWritten);
     file.sync_all().map_err(failed())?;
     for folder in journal.ancestors().skip(1).take(2) {

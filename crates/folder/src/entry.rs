@@ -90,6 +90,40 @@ pub(crate) fn content(path: &Path, metadata: &Metadata) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// How many bytes are compared at a time.
+const CHUNK: usize = 64 * 1024;
+
+/// Whether a file of a package is at a path. Nothing is followed, and the file is not held in memory.
+pub(crate) fn is_at(path: &Path, file: &File) -> io::Result<bool> {
+    let metadata = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(false);
+        }
+        Err(error) => return Err(error),
+    };
+    if mode_of(&metadata) != Some(file.mode()) || metadata.len() != file.len() as u64 {
+        return Ok(false);
+    }
+    if metadata.is_symlink() {
+        return Ok(content(path, &metadata)? == file.content());
+    }
+    let mut opened = fs::File::open(path)?;
+    let mut buffer = vec![0; CHUNK.min(file.len() + 1)];
+    let mut rest = file.content();
+    loop {
+        match opened.read(&mut buffer) {
+            Ok(0) => return Ok(rest.is_empty()),
+            Ok(count) => match rest.strip_prefix(&buffer[..count]) {
+                Some(behind) => rest = behind,
+                None => return Ok(false),
+            },
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
 /// What is at a path now.
 #[derive(Debug)]
 pub(crate) enum Found {
@@ -146,4 +180,29 @@ pub(crate) fn write_new(path: &Path, file: &File, replaces: Option<&Metadata>) -
         opened.set_permissions(fs::Permissions::from_mode(bits))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_compared_to_its_last_byte() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        for size in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK] {
+            let file = File::regular(vec![7; size]);
+            fs::write(&path, file.content()).unwrap();
+            assert!(is_at(&path, &file).unwrap(), "{size}");
+            assert!(!is_at(&path, &file.with_mode(Mode::Executable)).unwrap());
+            assert!(!is_at(&path, &File::regular(vec![7; size + 1])).unwrap());
+            let mut other = vec![7; size];
+            if let Some(last) = other.last_mut() {
+                *last = 8;
+                assert!(!is_at(&path, &File::regular(other)).unwrap(), "{size}");
+            }
+        }
+        assert!(!is_at(&folder.path().join("nothing"), &File::regular(*b"")).unwrap());
+        assert!(!is_at(folder.path(), &File::regular(*b"")).unwrap(), "a folder is no file");
+    }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use lanai_krm::Package;
-use lanai_krm::digest::{Collision, blob_id};
+use lanai_krm::digest::{Collision, blob_id, blob_id_of};
 use lanai_krm::package::File;
 use lanai_types::SafePath;
 use serde::{Deserialize, Serialize};
@@ -113,7 +113,8 @@ impl Plan {
         self.removed.is_empty() && self.written.is_empty()
     }
 
-    pub fn encode(&self) -> Result<Vec<u8>, Collision> {
+    /// The journal of the plan, in pieces: its head, the new contents, which are not copied, and its digest.
+    pub fn encode(&self) -> Result<Encoded<'_>, Collision> {
         let written = self.written.iter().map(|entry| HeadWriting {
             path: entry.path.clone(),
             before: entry.before,
@@ -127,13 +128,10 @@ impl Plan {
             written: written.collect(),
         };
         let head = serde_json::to_string(&head).expect("texts and numbers are JSON");
-        let mut bytes = format!("{FORMAT}{head}\n").into_bytes();
-        for entry in &self.written {
-            bytes.extend_from_slice(entry.file.content());
-        }
-        let digest = blob_id(&bytes)?.to_string();
-        bytes.extend_from_slice(digest.as_bytes());
-        Ok(bytes)
+        let head = format!("{FORMAT}{head}\n").into_bytes();
+        let contents: Vec<&[u8]> = self.written.iter().map(|entry| entry.file.content()).collect();
+        let digest = blob_id_of(&[&[&head[..]], &contents[..]].concat())?.to_string();
+        Ok(Encoded { head, contents, digest })
     }
 
     /// Chooses names for new files that nothing in the folder has, nor is to have.
@@ -216,6 +214,13 @@ impl Plan {
     }
 }
 
+/// A journal, as it is written.
+pub(crate) struct Encoded<'a> {
+    pub head: Vec<u8>,
+    pub contents: Vec<&'a [u8]>,
+    pub digest: String,
+}
+
 /// The stamps of files, in their order. Many are made by several threads: digests take a good part of a change.
 fn stamps(files: &[&File]) -> Result<Vec<Stamp>, Collision> {
     let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
@@ -252,6 +257,11 @@ mod tests {
     use super::*;
     use lanai_types::Limits;
 
+    fn bytes(plan: &Plan) -> Vec<u8> {
+        let Encoded { head, contents, digest } = plan.encode().unwrap();
+        [head, contents.concat(), digest.into_bytes()].concat()
+    }
+
     fn plan() -> Plan {
         let package = |files: &[(&str, &str)]| {
             let files = files.iter().map(|(path, text)| (*path, File::from_text(text)));
@@ -267,13 +277,21 @@ mod tests {
 
     #[test]
     fn a_journal_reads_back() {
-        let bytes = plan().encode().unwrap();
+        let bytes = bytes(&plan());
         assert_eq!(Plan::decode(&bytes), Read::Plan(plan()));
     }
 
     #[test]
+    fn a_journal_copies_no_content() {
+        let plan = plan();
+        let encoded = plan.encode().unwrap();
+        let places: Vec<_> = plan.written.iter().map(|entry| entry.file.content().as_ptr()).collect();
+        assert_eq!(encoded.contents.iter().map(|content| content.as_ptr()).collect::<Vec<_>>(), places);
+    }
+
+    #[test]
     fn no_part_of_a_journal_is_one() {
-        let bytes = plan().encode().unwrap();
+        let bytes = bytes(&plan());
         for end in 0..bytes.len() {
             assert_eq!(Plan::decode(&bytes[..end]), Read::Incomplete, "{end}");
             let mut broken = bytes.clone();

@@ -22,6 +22,9 @@ pub(crate) fn check(root: &Path, plan: &Plan, before: &Package) -> Result<(), Er
     let removed = plan.removed.iter().map(|entry| &entry.path);
     for path in removed.chain(plan.written.iter().map(|entry| &entry.path)) {
         let expected = before.get(path);
+        if expected.is_some_and(|file| is_there(root, path, file)) {
+            continue;
+        }
         let unchanged = match at(root, path, expected.map_or(0, File::len))? {
             Found::Nothing => expected.is_none(),
             Found::File(file) => Some(&file) == expected,
@@ -230,6 +233,17 @@ impl Run<'_> {
         before: Option<Stamp>,
         after: Option<&File>,
     ) -> Result<State, Error> {
+        // Most of the time it is one of these, and need not be held in memory.
+        if after.is_some_and(|file| is_there(self.root, path, file)) {
+            return Ok(State::New);
+        }
+        if self
+            .before
+            .and_then(|package| package.get(path))
+            .is_some_and(|file| is_there(self.root, path, file))
+        {
+            return Ok(State::Old);
+        }
         let most = before.map_or(0, |stamp| stamp.size).max(after.map_or(0, File::len));
         let now = match at(self.root, path, most)? {
             Found::Nothing if is_below_link(self.root, path) => return Ok(State::Foreign),
@@ -273,6 +287,11 @@ impl Run<'_> {
             }
         }
     }
+}
+
+/// Whether a file is at its path of the package. What cannot be read is looked at again by whoever asks.
+fn is_there(root: &Path, path: &SafePath, file: &File) -> bool {
+    !is_below_link(root, path) && entry::is_at(&root.join(path.as_str()), file).unwrap_or(false)
 }
 
 /// What is at a path of the package; a file of more bytes than `most` is not read.

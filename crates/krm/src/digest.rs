@@ -29,7 +29,15 @@ pub fn tree_id(package: &Package) -> Result<TreeId, Collision> {
 /// # Errors
 /// Content that was prepared to collide; the error names no path.
 pub fn blob_id(content: &[u8]) -> Result<BlobId, Collision> {
-    object("blob", content, "").map(BlobId::new)
+    object("blob", &[content], "").map(BlobId::new)
+}
+
+/// As [`blob_id`], for content that stands in pieces one behind the other.
+///
+/// # Errors
+/// The same.
+pub fn blob_id_of(pieces: &[&[u8]]) -> Result<BlobId, Collision> {
+    object("blob", pieces, "").map(BlobId::new)
 }
 
 /// The tree of files whose paths are equal up to `start`. They are in the order of their whole paths, and that is the
@@ -42,7 +50,7 @@ fn tree(files: &[(&SafePath, &File)], start: usize) -> Result<GitObjectId, Colli
     while let [(path, file), ..] = rest {
         let name = &path.as_str()[start..];
         let (mode, name, id, len) = match name.find('/') {
-            None => (file.mode().git(), name, object("blob", file.content(), path.as_str())?, 1),
+            None => (file.mode().git(), name, object("blob", &[file.content()], path.as_str())?, 1),
             Some(end) => {
                 let inside = &path.as_str()[..=start + end];
                 let len = rest.partition_point(|(path, _)| path.as_str().starts_with(inside));
@@ -57,13 +65,16 @@ fn tree(files: &[(&SafePath, &File)], start: usize) -> Result<GitObjectId, Colli
         rest = &rest[len..];
     }
     let folder = files.first().map_or("", |(path, _)| path.as_str()[..start].trim_end_matches('/'));
-    object("tree", &entries, folder)
+    object("tree", &[&entries], folder)
 }
 
-fn object(kind: &str, content: &[u8], path: &str) -> Result<GitObjectId, Collision> {
+fn object(kind: &str, pieces: &[&[u8]], path: &str) -> Result<GitObjectId, Collision> {
     let mut hash = Sha1::new();
-    hash.update(format!("{kind} {}\0", content.len()));
-    hash.update(content);
+    let size: usize = pieces.iter().map(|piece| piece.len()).sum();
+    hash.update(format!("{kind} {size}\0"));
+    for piece in pieces {
+        hash.update(piece);
+    }
     let digest = hash.try_finalize();
     if digest.has_collision() {
         return Err(Collision { path: path.to_owned() });

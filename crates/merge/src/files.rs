@@ -58,7 +58,7 @@ pub(crate) fn merge(judge: &mut Judge<'_>, path: &SafePath, versions: Versions<'
             };
             let mode_pinned = judge.pinned(&names::aspect(&id, Aspect::Mode)).is_some();
             let mode = if mode_pinned { mode(judge, path, Subject::File, versions) } else { None };
-            return Some(File::new(file.content(), mode.unwrap_or(file.mode())));
+            return Some(file.with_mode(mode.unwrap_or(file.mode())));
         }
         Natural::Content(content) => {
             let content = match judge.pinned(&id) {
@@ -87,7 +87,7 @@ pub(crate) fn merge(judge: &mut Judge<'_>, path: &SafePath, versions: Versions<'
         return Some(file);
     }
     let mode = mode(judge, path, Subject::File, versions).unwrap_or(file.mode());
-    Some(File::new(file.content(), mode))
+    Some(file.with_mode(mode))
 }
 
 /// The mode of a file that local and upstream have; `None` where one of them has none. Records a conflict where both

@@ -1,5 +1,6 @@
 //! The door: revisions are resolved and folders are read here.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -279,7 +280,8 @@ impl Remotes {
         cancel: &Cancel,
         progress: &dyn Progress,
     ) -> Result<Vec<Content>, Box<Unread>> {
-        let reader = Reader { objects, remote, limits: &self.options.package_limits, progress, cancel };
+        let limits = &self.options.package_limits;
+        let reader = Reader { objects, remote, limits, progress, cancel, large: RefCell::default() };
         wants
             .iter()
             .map(|want| {

@@ -1,5 +1,8 @@
 //! Reads a folder out of a commit.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use gix_hash::ObjectId;
 use gix_object::tree::EntryKind;
 use gix_object::{Find, FindHeader, Kind, TreeRefIter};
@@ -31,7 +34,12 @@ pub(crate) struct Reader<'a> {
     pub(crate) limits: &'a Limits,
     pub(crate) progress: &'a dyn Progress,
     pub(crate) cancel: &'a Cancel,
+    /// The large files that were read: the same one in another version is not held twice.
+    pub(crate) large: RefCell<HashMap<ObjectId, File>>,
 }
+
+/// From how many bytes on a file is worth sharing.
+const LARGE: usize = 64 * 1024;
 
 /// A folder that is being read.
 struct Reading<'a> {
@@ -123,15 +131,28 @@ impl Reader<'_> {
             if reading.package.len() >= limits.max_files {
                 return Err(refuse(package::Error::TooManyFiles { limit: limits.max_files }));
             }
-            let content = self.blob(reading, &path, entry.oid.to_owned())?;
+            let file = self.file(reading, &path, entry.oid.to_owned())?.with_mode(mode);
             if reading.package.get(&path).is_some() {
                 return Err(refuse(package::Error::Twice(path)));
             }
-            reading.package.insert(path, File::new(content, mode)).map_err(refuse)?;
+            reading.package.insert(path, file).map_err(refuse)?;
             let (done, bytes) = (reading.package.len() as u64, reading.package.bytes() as u64);
             self.progress.report(Report { phase: Phase::Reading, done, total: None, bytes });
         }
         Ok(())
+    }
+
+    /// The content of a file, shared where it was read before.
+    fn file(&self, reading: &Reading<'_>, path: &SafePath, id: ObjectId) -> Result<File, Failure> {
+        let known = self.large.borrow().get(&id).cloned();
+        if let Some(file) = known.filter(|file| reading.package.max_bytes(path).admits(file.len())) {
+            return Ok(file);
+        }
+        let file = File::regular(self.blob(reading, path, id)?);
+        if file.len() >= LARGE {
+            self.large.borrow_mut().insert(id, file.clone());
+        }
+        Ok(file)
     }
 
     /// The bytes of a file, if the package may have them: their number is known before they are read.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 /// A file: its bytes and what kind of file it is. Cloning is cheap, the bytes are shared.
 #[derive(Clone, PartialEq, Eq)]
 pub struct File {
-    content: Arc<[u8]>,
+    /// Shared, and taken over as it was read: large files are not copied.
+    content: Arc<Vec<u8>>,
     mode: Mode,
 }
 
@@ -23,18 +24,24 @@ pub enum Mode {
 
 impl File {
     /// A file of a mode.
-    pub fn new(content: impl Into<Arc<[u8]>>, mode: Mode) -> Self {
-        Self { content: content.into(), mode }
+    pub fn new(content: impl Into<Vec<u8>>, mode: Mode) -> Self {
+        Self { content: Arc::new(content.into()), mode }
     }
 
     /// An ordinary file.
-    pub fn regular(content: impl Into<Arc<[u8]>>) -> Self {
+    pub fn regular(content: impl Into<Vec<u8>>) -> Self {
         Self::new(content, Mode::Regular)
     }
 
     /// An ordinary file that holds a text.
     pub fn from_text(text: impl AsRef<str>) -> Self {
         Self::regular(text.as_ref().as_bytes())
+    }
+
+    /// The same content, not copied, with a mode.
+    #[must_use]
+    pub fn with_mode(&self, mode: Mode) -> Self {
+        Self { content: Arc::clone(&self.content), mode }
     }
 
     /// The bytes; of a symbolic link, its target.
@@ -81,5 +88,20 @@ impl fmt::Debug for File {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let content = String::from_utf8_lossy(&self.content);
         f.debug_struct("File").field("mode", &self.mode).field("content", &content).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_is_taken_over_and_shared() {
+        let content = b"bytes".to_vec();
+        let place = content.as_ptr();
+        let file = File::regular(content);
+        assert_eq!(file.content().as_ptr(), place);
+        assert_eq!(file.with_mode(Mode::Executable).content().as_ptr(), place);
+        assert_eq!(file.with_mode(Mode::Executable), File::new(*b"bytes", Mode::Executable));
     }
 }

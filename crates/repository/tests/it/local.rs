@@ -345,3 +345,27 @@ fn refs_are_those_of_git() {
         ]
     );
 }
+
+#[test]
+fn a_large_file_of_two_versions_is_held_once() {
+    let large = "x".repeat(64 * 1024);
+    let repository =
+        Repository::with(&[("a/large", large.as_str()), ("a/small", &large[1..]), ("a/other", "1")]);
+    let first = repository.git(&["rev-parse", "HEAD"]);
+    repository.write("a/other", "2");
+    repository.git(&["commit", "--quiet", "--all", "-m", "two"]);
+    let second = repository.git(&["rev-parse", "HEAD"]);
+    let home = tempfile::tempdir().unwrap();
+    let wants = [&first, &second].map(|commit| Want { commit: commit.parse().unwrap(), folder: folder("a") });
+    let read =
+        remotes(home.path(), &[]).packages(&repository.url().parse().unwrap(), &wants, &Silent).unwrap();
+    let places = |path: &str| {
+        let path = path.parse().unwrap();
+        read.iter().map(|content| content.package.get(&path).unwrap().content().as_ptr()).collect::<Vec<_>>()
+    };
+    let [one, other] = places("large")[..] else { panic!("two were read") };
+    assert_eq!(one, other);
+    let [one, other] = places("small")[..] else { panic!("two were read") };
+    assert_ne!(one, other, "on the other side of the edge");
+    assert_ne!(listing(&read[0]), listing(&read[1]));
+}
