@@ -8,6 +8,7 @@ mod diff;
 mod file;
 mod json;
 mod nested;
+mod parallel;
 mod place;
 mod read;
 mod unchanged;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lanai_types::SafePath;
 use lanai_yaml::{Document, Stream};
 
-use super::{Error, File, Folder, Mode, Package};
+use super::{Error, File, Folder, Mode, Package, parallel};
 use crate::ignore::{self, Dialect, Difference, EntryKind, IgnoreRules};
 use crate::resource::{self, Resource};
 
@@ -163,12 +163,12 @@ impl Package {
     /// # Errors
     /// A `.krmignore` that is refused. Why a file cannot be read is found with the file.
     pub fn reading(&self, options: ReadOptions) -> Result<Reading, Error> {
-        let files = self.resource_files(options)?.into_iter();
-        let files = files.filter_map(|path| {
+        let files = self.resource_files(options)?;
+        let files = parallel::each(files, |path| {
             let pages = self.pages(path, self.get(path)?, options);
             Some(ReadFile { path: path.clone(), pages })
         });
-        Ok(Reading { files: files.collect(), options })
+        Ok(Reading { files: files.into_iter().flatten().collect(), options })
     }
 
     fn resources_of(&self, path: &SafePath, options: ReadOptions) -> Result<Vec<Located>, Error> {

@@ -8,7 +8,7 @@ use super::compose::{Composer, FirstMarker, Sheet};
 use super::place::{Stripped, default_path, strip};
 use super::read::{Page, Pages, ReadFile, ReadOptions, Reading, Role};
 use super::unchanged::unchanged;
-use super::{Error, File, Mode, Package, Placed, json};
+use super::{Error, File, Mode, Package, Placed, json, parallel};
 use crate::Resource;
 
 impl Package {
@@ -47,13 +47,16 @@ impl Package {
         let options = reading.options;
         let mut wanted = by_file(resources.into_iter().map(Into::into))?;
         let mut changes = Vec::new();
-        for ReadFile { path, pages } in &reading.files {
-            let Some(file) = self.get(path) else { continue };
-            let pages = pages.as_ref().map_err(Clone::clone)?;
-            let items = wanted.remove(path).unwrap_or_default();
-            if let Some(change) = rewrite(path, file, pages, items)? {
-                changes.push((path.clone(), change));
-            }
+        let items = |file: &ReadFile| wanted.remove(&file.path).unwrap_or_default();
+        let jobs: Vec<_> = reading.files.iter().map(items).zip(&reading.files).collect();
+        let package = &*self;
+        let rewritten = parallel::each(jobs, |(items, ReadFile { path, pages })| {
+            let Some(file) = package.get(path) else { return Ok(None) };
+            let change = rewrite(path, file, pages.as_ref().map_err(Clone::clone)?, items)?;
+            Ok::<_, Error>(change.map(|change| (path.clone(), change)))
+        });
+        for change in rewritten {
+            changes.extend(change?);
         }
         for (path, items) in wanted {
             if self.get(&path).is_some() || !self.could_be_resource_file(&path, options)? {
