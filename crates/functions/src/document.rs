@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::Function;
 use crate::catalog::PREFIXES;
+use crate::{Compared, Counterpart, Function};
 
 /// What holds for all functions, before the functions.
 const PREFACE: &str = "\
@@ -14,11 +14,10 @@ does, for the tags that are listed; where it differs, a table says so, and the f
 `tests/it/fixtures` of the function's crate, in the folder of the function) show it. This page is generated from the code:
 `UPDATE=1 cargo test -p lanai-runner`.
 
-Every fixture was put before the programs of the catalog as of June 2025 (kptdev/krm-functions-catalog, commit 76fe3817), too. Their
-answers stand beside ours (`catalog.yaml`), and a test compares exit code, results and resources: the text of each in the format
-that those programs write, comments included, or only the values for `set-project-id`, whose program writes Kptfiles anew.
-`deviation.txt` has what differs, and a fixture with one that no table names fails the test. `drop-comments`, `gen-pkg-context` and
-`no-op` are not in that catalog.
+Every fixture was put before a program of that catalog, too: each section says which. Its answers stand beside ours
+(`catalog.yaml`), and a test compares exit code, results and resources: the text of each in the format that those programs write,
+comments included, or only the values, where the program writes resources anew. `deviation.txt` has what differs, and a
+fixture with one that no table names fails the test.
 
 For all of them:
 
@@ -65,6 +64,15 @@ pub fn section(out: &mut String, function: &dyn Function) {
     }
     let tags = if function.tags().is_empty() { "none".into() } else { list(function.tags()) };
     let _ = writeln!(out, "Tags: {tags}");
+    let _ = match function.counterpart() {
+        Counterpart::Program { version, resources: Compared::Text } => {
+            writeln!(out, "\nCompared with: {version}; resources by their text.")
+        }
+        Counterpart::Program { version, resources: Compared::Values } => {
+            writeln!(out, "\nCompared with: {version}; resources by their values.")
+        }
+        Counterpart::None { why } => writeln!(out, "\nCompared with no program: {why}."),
+    };
     if doc.config.is_empty() {
         out.push_str("\nIt takes no configuration.\n");
     } else {

@@ -4,7 +4,7 @@ use lanai_krm::{Resource, ResourceList};
 use lanai_yaml::{Document, Resolved};
 use serde_json::{Map, Value};
 
-use crate::function::{Deviation, Doc, Failure, Function};
+use crate::function::{Compared, Counterpart, Deviation, Doc, Failure, Function};
 use crate::report::{self, About, dotted};
 use crate::sites;
 
@@ -18,6 +18,13 @@ impl Function for DropComments {
 
     fn tags(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    fn counterpart(&self) -> Counterpart {
+        Counterpart::Program {
+            version: "kptdev/krm-functions-catalog, commit 1b0ff083 (2026)",
+            resources: Compared::Text,
+        }
     }
 
     fn doc(&self) -> Doc {

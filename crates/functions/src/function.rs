@@ -23,6 +23,11 @@ pub trait Function: Sync {
     /// What users should know.
     fn doc(&self) -> Doc;
 
+    /// The program of the public catalog that does the same, and before which every fixture was put.
+    fn counterpart(&self) -> Counterpart {
+        Counterpart::Program { version: CATALOG, resources: Compared::Text }
+    }
+
     /// Whose code runs. What users wrote is run where it can be stopped.
     fn code(&self) -> Code {
         Code::Ours
@@ -44,6 +49,35 @@ pub trait Function: Sync {
         let _ = stderr;
         self.run(list)
     }
+}
+
+/// The state of the catalog that most functions are compared with.
+pub const CATALOG: &str = "kptdev/krm-functions-catalog, commit 76fe3817 (June 2025)";
+
+/// What the answers of a function are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counterpart {
+    /// With those of a program. They stand beside ours, in the fixtures.
+    Program {
+        /// Which one: where its source is, and the release or the commit.
+        version: &'static str,
+        /// What of the resources is compared. Exit code and results always are.
+        resources: Compared,
+    },
+    /// With none.
+    None {
+        /// Why not, as a sentence without an end.
+        why: &'static str,
+    },
+}
+
+/// What of the resources is compared with those of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compared {
+    /// The text of each in the reference format, comments and the order of fields included.
+    Text,
+    /// The values, because the program writes resources anew.
+    Values,
 }
 
 /// Whose code runs in a function.

@@ -2,9 +2,10 @@
 
 use lanai_krm::resource::{Location, annotation};
 use lanai_krm::{Resource, ResourceList};
+use lanai_yaml::Kind;
 
 use crate::config;
-use crate::function::{Deviation, Doc, Failure, Field, Function};
+use crate::function::{Compared, Counterpart, Deviation, Doc, Failure, Field, Function};
 use crate::plan::{Change, Plan, keys};
 use crate::report::{self, About};
 
@@ -31,6 +32,13 @@ impl Function for GenPkgContext {
         &[]
     }
 
+    fn counterpart(&self) -> Counterpart {
+        Counterpart::Program {
+            version: "the function inside of kpt v1.0.0-beta.62.1",
+            resources: Compared::Text,
+        }
+    }
+
     fn doc(&self) -> Doc {
         Doc {
             purpose: "Writes a ConfigMap named `kptfile.kpt.dev`, for local tools only, into `package-context.yaml`, with the name of the package from the \
@@ -40,11 +48,18 @@ impl Function for GenPkgContext {
                 meaning: "the path of the package, if it is to be written down as well",
             }],
             example: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: config\ndata:\n  package-path: a/b\n",
-            deviations: &[Deviation {
-                there: "a ConfigMap that is there is replaced by a new one behind all resources",
-                here: "it is edited where it stands, with its comments",
-                fixtures: &["existing"],
-            }],
+            deviations: &[
+                Deviation {
+                    there: "a ConfigMap that is there is replaced by a new one behind all resources",
+                    here: "it is edited where it stands: its comments and its other data stay",
+                    fixtures: &["existing", "others-go"],
+                },
+                Deviation {
+                    there: "a list in place of the path counts as none",
+                    here: "it is refused; the message names the field",
+                    fixtures: &["wrong-type"],
+                },
+            ],
         }
     }
 
@@ -69,7 +84,7 @@ impl Function for GenPkgContext {
             if !is_context(item) {
                 return true;
             }
-            let is_ours = item.path().is_some_and(|path| path == FILE);
+            let is_ours = item.path().is_some_and(|path| path == FILE) && can_be_edited(item);
             found += usize::from(is_ours);
             is_ours && found == 1
         });
@@ -96,6 +111,13 @@ impl Function for GenPkgContext {
         list.results.push(result);
         Ok(())
     }
+}
+
+/// Whether data and annotations are mappings, as far as they are there.
+fn can_be_edited(item: &Resource) -> bool {
+    let annotations = item.root().get("metadata").and_then(|metadata| metadata.get("annotations"));
+    let mut parts = item.root().get("data").into_iter().chain(annotations);
+    parts.all(|part| part.target().kind() == Kind::Mapping)
 }
 
 fn new() -> Result<Resource, String> {

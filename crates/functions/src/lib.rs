@@ -66,5 +66,5 @@ mod set_project_id;
 mod upsert_resource;
 
 pub use catalog::catalog;
-pub use function::{Code, Deviation, Doc, Failure, Field, Function};
+pub use function::{Code, Compared, Counterpart, Deviation, Doc, Failure, Field, Function};
 pub use wire::{Answer, run_on_wire, run_this_on_wire};

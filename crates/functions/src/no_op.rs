@@ -2,7 +2,7 @@
 
 use lanai_krm::ResourceList;
 
-use crate::function::{Doc, Failure, Function};
+use crate::function::{Compared, Counterpart, Doc, Failure, Function};
 
 /// Changes nothing.
 pub struct NoOp;
@@ -14,6 +14,13 @@ impl Function for NoOp {
 
     fn tags(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    fn counterpart(&self) -> Counterpart {
+        Counterpart::Program {
+            version: "kptdev/krm-functions-catalog, commit dc52cf09 (2026)",
+            resources: Compared::Text,
+        }
     }
 
     fn doc(&self) -> Doc {

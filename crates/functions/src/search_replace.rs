@@ -89,7 +89,7 @@ impl Function for SearchReplace {
                 Deviation {
                     there: "what is found in a resource without a path annotation is changed, but not reported",
                     here: "it is reported",
-                    fixtures: &["by-value", "search-only", "alias-by-value"],
+                    fixtures: &["by-value", "search-only", "alias-by-value", "example"],
                 },
                 Deviation {
                     there: "an alias is never found",

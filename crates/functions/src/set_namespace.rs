@@ -6,7 +6,7 @@ use lanai_krm::{Resource, ResourceList};
 use lanai_yaml::Path;
 
 use crate::config::{self, TYPED};
-use crate::function::{Deviation, Doc, Failure, Field, Function};
+use crate::function::{Compared, Counterpart, Deviation, Doc, Failure, Field, Function};
 use crate::go;
 use crate::plan::{Change, Plan, below, keys};
 use crate::report::{self, About, resource_text};
@@ -32,6 +32,13 @@ impl Function for SetNamespace {
 
     fn tags(&self) -> &'static [&'static str] {
         &["v0.4", "v0.4.1", "v0.4.2", "v0.4.5"]
+    }
+
+    fn counterpart(&self) -> Counterpart {
+        Counterpart::Program {
+            version: "kptdev/krm-functions-catalog, release v0.4.5",
+            resources: Compared::Text,
+        }
     }
 
     fn doc(&self) -> Doc {
@@ -83,17 +90,13 @@ impl Function for SetNamespace {
                     fixtures: &["depends-on", "depends-on-forms"],
                 },
                 Deviation {
-                    there: "tags up to v0.4.4 warn about resources without an origin (wherever they are; one fixture shows it)",
-                    here: "as v0.4.5 and later: no such results",
-                    fixtures: &["configmap"],
+                    there: "a resource that came from outside of all namespaces is left alone (releases before v0.4.5 refuse it, refuse resources of \
+                            several origins, and warn about all without one)",
+                    here: "where something came from matters only to a matcher",
+                    fixtures: &["cluster-origin"],
                 },
                 Deviation {
-                    there: "tags up to v0.4.4 refuse resources of several origins, and those with an origin outside of all namespaces",
-                    here: "as v0.4.5 and later: where something came from matters only to a matcher",
-                    fixtures: &["origins", "cluster-origin"],
-                },
-                Deviation {
-                    there: "fails or crashes on an origin that is not of the form `group|kind|namespace|name`",
+                    there: "crashes on an origin that is not of the form `group|kind|namespace|name`",
                     here: "such a resource counts as one without an origin",
                     fixtures: &["malformed-origin"],
                 },
@@ -106,11 +109,6 @@ impl Function for SetNamespace {
                     there: "an annotation that is no string (`config.kubernetes.io/local-config: true` without quotes) does not count",
                     here: "it counts",
                     fixtures: &["local-config-bare"],
-                },
-                Deviation {
-                    there: "a value that is replaced loses its quotes (in later releases it keeps them)",
-                    here: "it keeps them",
-                    fixtures: &["cluster-role-binding", "unknown-kinds", "default-subject"],
                 },
                 Deviation {
                     there: "ends, or crashes, on a resource of the wrong shape",

@@ -4,7 +4,7 @@ use lanai_krm::{Resource, ResourceList};
 use lanai_yaml::{Content, NodeRef, Path};
 
 use crate::config;
-use crate::function::{Deviation, Doc, Failure, Field, Function};
+use crate::function::{CATALOG, Compared, Counterpart, Deviation, Doc, Failure, Field, Function};
 use crate::plan::{Change, Plan, below, item, keys};
 use crate::report;
 use crate::sites::{at, text};
@@ -26,6 +26,10 @@ impl Function for SetProjectId {
 
     fn tags(&self) -> &'static [&'static str] {
         &["v0.2", "v0.2.0", "v0.2.1"]
+    }
+
+    fn counterpart(&self) -> Counterpart {
+        Counterpart::Program { version: CATALOG, resources: Compared::Values }
     }
 
     fn doc(&self) -> Doc {

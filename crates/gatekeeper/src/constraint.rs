@@ -6,7 +6,7 @@ use regorus::Value;
 use serde::Deserialize;
 
 use crate::scope::Scope;
-use crate::template::{at, text};
+use crate::template::{PARAMETERS, at, text};
 
 /// The group of policies.
 pub const GROUP: &str = "constraints.gatekeeper.sh";
@@ -38,7 +38,7 @@ impl Constraint {
     pub fn read(resource: &Resource) -> Result<Self, String> {
         let root = resource.root();
         let id = resource.id();
-        let parameters = at(root, &["spec", "parameters"]).filter(|node| !node.is_null());
+        let parameters = at(root, &PARAMETERS).filter(|node| !node.is_null());
         let parameters = parameters.map(Value::deserialize).transpose().map_err(|error| error.to_string())?;
         let scope = at(root, &["spec", "match"]).filter(|node| !node.is_null());
         let scope = scope.map(Scope::deserialize).transpose();

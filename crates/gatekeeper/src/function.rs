@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use lanai_functions::function::{Code, Deviation, Doc, Failure, Function};
+use lanai_functions::function::{CATALOG, Code, Compared, Counterpart, Deviation, Doc, Failure, Function};
 use lanai_functions::report::{self, About as _};
 use lanai_krm::resource::ResourceId;
 use lanai_krm::result::{ResultItem, Severity};
@@ -43,6 +43,10 @@ impl Function for Gatekeeper {
 
     fn code(&self) -> Code {
         Code::Users
+    }
+
+    fn counterpart(&self) -> Counterpart {
+        Counterpart::Program { version: CATALOG, resources: Compared::Text }
     }
 
     fn doc(&self) -> Doc {
@@ -104,16 +108,18 @@ fn check(items: &[Resource], limits: &Limits) -> Result<Vec<ResultItem>, String>
     }
     let constraints = items.iter().filter(|item| is_constraint(item)).map(|resource| {
         let name = resource.id().name;
-        let constraint = Constraint::read(resource).map_err(|why| format!("adding constraint \"{name}\": {why}"))?;
-        if templates.contains_key(&constraint.kind) {
+        let refuse = |why: String| format!("adding constraint \"{name}\": {why}");
+        let constraint = Constraint::read(resource).map_err(refuse)?;
+        if let Some(template) = templates.get(&constraint.kind) {
+            template.check_parameters(resource).map_err(refuse)?;
             return Ok(constraint);
         }
         let known: Vec<&str> = templates.keys().map(String::as_str).collect();
-        Err(format!(
-            "adding constraint \"{name}\": missing ConstraintTemplate: Constraint kind \"{}\" is not recognized, known kinds [{}]",
+        Err(refuse(format!(
+            "missing ConstraintTemplate: Constraint kind \"{}\" is not recognized, known kinds [{}]",
             constraint.kind,
             known.join(" ")
-        ))
+        )))
     });
     let constraints = constraints.collect::<Result<Vec<_>, String>>()?;
     if constraints.is_empty() {
@@ -130,12 +136,20 @@ fn check(items: &[Resource], limits: &Limits) -> Result<Vec<ResultItem>, String>
         template.set_inventory(&inventory)?;
     }
     let namespaces = Namespaces::of(items);
-    let mut found = Vec::new();
+    let (mut found, mut said) = (Vec::new(), 0);
     for constraint in &constraints {
         let Some(template) = templates.get_mut(&constraint.kind) else { continue };
         for reviewed in &objects {
             if constraint.scope.applies_to(reviewed.resource, &namespaces) {
-                found.extend(review_one(template, constraint, reviewed, limits)?);
+                let new = review_one(template, constraint, reviewed, limits)?;
+                said += new.iter().map(|result| result.message.len()).sum::<usize>();
+                if said > limits.max_output {
+                    let (name, limit) = (&constraint.name, limits.max_output);
+                    return Err(format!(
+                        "constraint \"{name}\": the policies say more than {limit} bytes (max_output)"
+                    ));
+                }
+                found.extend(new);
             }
         }
     }
@@ -187,7 +201,7 @@ const DOC: Doc = Doc {
               template says version 1; `input.review` has kind, name, namespace, object and the operation `CREATE`, and \
               `data.inventory` has all resources of the list. Policies run in a process of their own, and within limits: 1 MiB \
               of Rego (`max_source`), 12 brackets in each other (`max_nesting`), 500 operators in an expression (`max_operators`), 5 s for one \
-              constraint and one resource (`max_time`).",
+              constraint and one resource (`max_time`), 16 MiB of messages (`max_output`).",
     config: &[],
     example: "",
     deviations: &[
@@ -203,14 +217,44 @@ const DOC: Doc = Doc {
             fixtures: &["unknown-function"],
         },
         Deviation {
-            there: "parameters of a constraint are checked by the schema of the template",
-            here: "they are given to the Rego as they are",
-            fixtures: &["unchecked-parameters"],
+            there: "parameters that are not what the schema of the template says are refused in the words of the server",
+            here: "they are refused as well; each violation names its field, in the words of `kubeconform`",
+            fixtures: &["parameters-wrong", "parameters-several"],
         },
         Deviation {
             there: "errors of Rego are those of its own compiler, some of several lines",
             here: "they have one line, the place first, in the words of another engine",
             fixtures: &["bad-rego", "no-violation-rule"],
+        },
+        Deviation {
+            there: "a `spec.match` that cannot be read, and a violation without a text, are refused in words of Go",
+            here: "the message names the field, or the constraint and the resource",
+            fixtures: &["bad-match", "runtime-error"],
+        },
+        Deviation {
+            there: "an entry of `kinds` without `apiGroups` selects nothing",
+            here: "it selects the kinds of all groups, as an empty list does",
+            fixtures: &["match"],
+        },
+        Deviation {
+            there: "`input.review` has no operation",
+            here: "it has `CREATE`, as when a resource is applied for the first time",
+            fixtures: &["review"],
+        },
+        Deviation {
+            there: "only the legacy annotations name the file of a resource, and results are sorted by it",
+            here: "the current ones do as well",
+            fixtures: &["order"],
+        },
+        Deviation {
+            there: "templates with their Rego in the list `code`, and with Rego of version 1, are refused",
+            here: "they are read, as by later releases of Gatekeeper",
+            fixtures: &["rego-v1"],
+        },
+        Deviation {
+            there: "the kinds that are known are listed in lower case, in any order",
+            here: "they are spelled as they are, in alphabetical order",
+            fixtures: &["missing-template"],
         },
         Deviation {
             there: "the namespace selector of a constraint needs the namespace",

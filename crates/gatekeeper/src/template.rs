@@ -3,6 +3,7 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 
 use lanai_krm::Resource;
+use lanai_schema::{Finding, ValueSchema};
 use lanai_yaml::{Kind, NodeRef};
 use regorus::utils::limits::ExecutionTimerConfig;
 use regorus::{Engine, PolicyLengthConfig, Value};
@@ -13,6 +14,9 @@ use crate::{Limits, guard};
 /// The group of templates.
 pub const GROUP: &str = "templates.gatekeeper.sh";
 
+/// Where the parameters of a policy stand.
+pub const PARAMETERS: [&str; 2] = ["spec", "parameters"];
+
 /// How many steps the engine does before it looks at the clock.
 const STEPS_BETWEEN: NonZeroU32 = NonZeroU32::MIN;
 
@@ -20,6 +24,8 @@ const STEPS_BETWEEN: NonZeroU32 = NonZeroU32::MIN;
 pub struct Template {
     /// The kind of its policies.
     pub kind: String,
+    /// What the parameters of its policies look like, if it says so.
+    parameters: Option<ValueSchema>,
     engine: Engine,
     rule: String,
 }
@@ -49,7 +55,7 @@ impl Template {
             .ok_or("the field \"spec.crd.spec.names.kind\" is missing")?;
         if name != kind.to_lowercase() {
             return Err(format!(
-                "the template's name \"{name}\" is not the kind \"{kind}\" in lower case, \"{}\"",
+                "invalid ConstraintTemplate: the ConstraintTemplate's name \"{name}\" is not equal to the lowercase of CRD's Kind: \"{}\"",
                 kind.to_lowercase()
             ));
         }
@@ -82,7 +88,26 @@ impl Template {
         if !engine.has_declared_rule_rooted_at("rego", "violation").unwrap_or(false) {
             return Err("the Rego has no rule \"violation\"".into());
         }
-        Ok(Self { kind, engine, rule: format!("{package}.violation") })
+        let schema = at(root, &["spec", "crd", "spec", "validation", "openAPIV3Schema"]);
+        let parameters =
+            schema.and_then(|schema| ValueSchema::read(schema, &lanai_schema::Limits::default()));
+        Ok(Self { kind, parameters, engine, rule: format!("{package}.violation") })
+    }
+
+    /// Checks the parameters of a policy.
+    ///
+    /// # Errors
+    /// With all that is wrong with them.
+    pub fn check_parameters(&self, constraint: &Resource) -> Result<(), String> {
+        let given = at(constraint.root(), &PARAMETERS).filter(|node| !node.is_null());
+        let (Some(schema), Some(given)) = (&self.parameters, given) else { return Ok(()) };
+        let found = schema.check(given, &lanai_schema::Limits::default());
+        let found = found.into_iter().map(|Finding { path, message }| {
+            let dot = if path.is_empty() { "" } else { "." };
+            format!("{}{dot}{path}: {message}", PARAMETERS.join("."))
+        });
+        let found: Vec<String> = found.collect();
+        if found.is_empty() { Ok(()) } else { Err(found.join("; ")) }
     }
 
     /// Gives the Rego all resources to look at.

@@ -8,6 +8,7 @@ use lanai_yaml::NodeRef;
 use crate::built_in;
 use crate::message::{self, Types, quote};
 use crate::schema::{Bits, Bound, Choice, Count, Embedded, End, Null, Others, Schema};
+use crate::unique;
 use crate::value::{Value, fields};
 use crate::walk::{UnknownFields, Walk};
 
@@ -66,6 +67,7 @@ impl Checker<'_> {
 
     fn list(&self, walk: &mut Walk<'_>, list: NodeRef<'_>, schema: &Schema, role: Role) {
         counts(walk, ["minItems", "maxItems"], list.len(), schema.item_count);
+        unique::check(walk, list, &schema.unique);
         let Some(items) = &schema.items else { return };
         for (at, item) in list.items().enumerate() {
             walk.below(&at.to_string(), |walk| self.value(walk, item, items, role));

@@ -7,7 +7,7 @@ use crate::format::Format;
 use crate::limits::Limits;
 use crate::message::{Types, quote};
 use crate::pattern::Pattern;
-use crate::schema::{Bits, Bound, Choice, Embedded, End, Null, Others, Schema};
+use crate::schema::{Bits, Bound, Choice, Embedded, End, Null, Others, Schema, Unique};
 use crate::value::{Value, fields};
 
 /// A kind that a definition defines.
@@ -83,6 +83,11 @@ pub(crate) fn read(resource: &Resource, limits: &Limits) -> Option<Definition> {
         definition.kinds.push(Defined { group, version: name, kind, schema });
     }
     Some(definition)
+}
+
+/// Reads a schema that stands by itself.
+pub(crate) fn read_schema(node: NodeRef<'_>, limits: &Limits) -> Option<Schema> {
+    Reader { limits, path: String::new(), nodes: 0, notes: Vec::new() }.schema(node, 0)
 }
 
 /// Where the schema of all versions stands in the first version of definitions.
@@ -169,6 +174,9 @@ impl Reader<'_> {
         if flags.keeps_unknown && matches!(schema.others, Others::Unknown) {
             schema.others = Others::Kept;
         }
+        if flags.is_map && !flags.map_keys.is_empty() {
+            schema.unique = Unique::Keys(flags.map_keys);
+        }
         if flags.int_or_string {
             schema.types = Types::INTEGER.and(Types::TEXT);
         }
@@ -200,6 +208,11 @@ impl Reader<'_> {
                 schema.required = node.items().filter_map(|item| item.as_str().map(Into::into)).collect();
             }
             "items" => schema.items = self.below(name, |reader| reader.schema(node, depth)).map(Box::new),
+            "x-kubernetes-list-type" if node.target().value() == "set" => schema.unique = Unique::Items,
+            "x-kubernetes-list-type" if node.target().value() == "map" => flags.is_map = true,
+            "x-kubernetes-list-map-keys" => {
+                flags.map_keys = node.items().filter_map(|item| item.as_str().map(Into::into)).collect();
+            }
             "enum" => schema.choices = node.items().map(choice).collect(),
             "pattern" => schema.pattern = self.pattern(node),
             "format" => {
@@ -278,6 +291,8 @@ struct Flags {
     exclusive_maximum: bool,
     keeps_unknown: bool,
     int_or_string: bool,
+    is_map: bool,
+    map_keys: Vec<String>,
 }
 
 /// The schema of what cannot be checked.

@@ -1,4 +1,6 @@
-//! Formats of texts.
+//! Formats of texts: those that the server checks, by its rules.
+
+mod words;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -24,6 +26,14 @@ pub(crate) enum Format {
     Uuid,
     /// Bytes in base 64.
     Byte,
+    /// An address of something, or an absolute path.
+    Uri,
+    /// An address of mail.
+    Email,
+    /// The name of a host.
+    Hostname,
+    /// `1h30m`, or `PT1H30M`.
+    Duration,
 }
 
 impl Format {
@@ -38,6 +48,10 @@ impl Format {
             "mac" => Self::Mac,
             "uuid" => Self::Uuid,
             "byte" => Self::Byte,
+            "uri" => Self::Uri,
+            "email" => Self::Email,
+            "hostname" => Self::Hostname,
+            "duration" => Self::Duration,
             _ => return None,
         })
     }
@@ -53,6 +67,10 @@ impl Format {
             Self::Mac => "mac",
             Self::Uuid => "uuid",
             Self::Byte => "byte",
+            Self::Uri => "uri",
+            Self::Email => "email",
+            Self::Hostname => "hostname",
+            Self::Duration => "duration",
         }
     }
 
@@ -67,6 +85,10 @@ impl Format {
             Self::Mac => "an address such as 00:00:5e:00:53:01 is expected",
             Self::Uuid => "32 hexadecimal digits are expected",
             Self::Byte => "base 64 is expected",
+            Self::Uri => "an address such as https://example.com/path is expected",
+            Self::Email => "an address such as ann@example.com is expected",
+            Self::Hostname => "a name such as www.example.com is expected",
+            Self::Duration => "a duration such as 1h30m is expected",
         }
     }
 
@@ -81,6 +103,10 @@ impl Format {
             Self::Mac => is_mac(text),
             Self::Uuid => is_uuid(text),
             Self::Byte => is_base64(text),
+            Self::Uri => words::is_uri(text),
+            Self::Email => words::is_email(text),
+            Self::Hostname => words::is_hostname(text),
+            Self::Duration => words::is_duration(text),
         }
     }
 }

@@ -4,9 +4,9 @@
 //! | module | what it knows |
 //! |---|---|
 //! | `kubeconform`, `settings` | the function and its configuration |
-//! | `schemas` | which schema a resource has |
+//! | `schemas`, `of_value` | which schema a resource has; schemas of other values |
 //! | `definitions`, `schema`, `pattern` | schemas of custom resources: reading them, what they say |
-//! | `built_in`, `custom` | walking over a resource along its schema |
+//! | `built_in`, `custom`, `unique` | walking over a resource along its schema |
 //! | `walk`, `limits` | where a walk is, what it found, when it ends |
 //! | `value`, `format`, `message` | values of a document, formats of texts, how findings are worded |
 //!
@@ -33,14 +33,17 @@ mod format;
 mod kubeconform;
 mod limits;
 mod message;
+mod of_value;
 mod pattern;
 mod schema;
 mod schemas;
 mod settings;
+mod unique;
 mod value;
 mod walk;
 
 pub use kubeconform::function;
 pub use limits::Limits;
+pub use of_value::ValueSchema;
 pub use schemas::{Checked, MissingSchema, Schemas, Warning};
 pub use walk::{Finding, UnknownFields};

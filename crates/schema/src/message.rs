@@ -89,8 +89,22 @@ pub(crate) fn not_in_format(text: &str, format: Format) -> String {
         | Format::Ipv6
         | Format::Cidr
         | Format::Mac
-        | Format::Uuid => not_valid(text, format.name(), format.expected()),
+        | Format::Uuid
+        | Format::Uri
+        | Format::Email
+        | Format::Hostname
+        | Format::Duration => not_valid(text, format.name(), format.expected()),
     }
+}
+
+/// Two items of a list that may not be equal are.
+pub(crate) fn equal_items(first: usize, second: usize) -> String {
+    format!("items at {first} and {second} are equal")
+}
+
+/// Two items of a list have the same keys, and may not.
+pub(crate) fn equal_keys<S: AsRef<str>>(first: usize, second: usize, keys: &[S]) -> String {
+    format!("items at {first} and {second} have the same {}", list(keys))
 }
 
 fn list<S: AsRef<str>>(names: &[S]) -> String {

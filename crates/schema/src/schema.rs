@@ -23,6 +23,8 @@ pub(crate) struct Schema {
     pub embedded: Embedded,
     /// The items of a list.
     pub items: Option<Box<Schema>>,
+    /// Which items of a list may not be the same.
+    pub unique: Unique,
     /// The values that are allowed; none for all.
     pub choices: Vec<Choice>,
     /// What a text looks like.
@@ -87,6 +89,18 @@ pub(crate) enum Embedded {
     No,
     /// It has a type and metadata.
     Resource,
+}
+
+/// Which items of a list may not be the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Unique {
+    /// All may.
+    #[default]
+    No,
+    /// Those that are equal.
+    Items,
+    /// Those that have the same values in these fields.
+    Keys(Vec<String>),
 }
 
 /// A value that is allowed.

@@ -21,7 +21,7 @@ use crate::Limits;
 use crate::failure::{Failure, of_engine};
 use crate::guard;
 use crate::modules::Loader;
-use crate::value::{self, Floats};
+use crate::value::{self, Floats, Reader, Room};
 
 /// The stack of the thread that runs a script: enough for [`Limits::max_nesting`] and [`Limits::max_calls`] together.
 const STACK: usize = 64 << 20;
@@ -103,6 +103,9 @@ fn evaluate(script: &Script<'_>, limits: &Limits, said: &Said) -> Result<Vec<Mad
             limits.max_repeat,
             limits.max_depth,
             limits.max_digits,
+            limits.max_output,
+            limits.max_pattern,
+            limits.max_match,
         ])));
         {
             let mut eval = Evaluator::new(&module);
@@ -139,13 +142,14 @@ fn items<'v>(list: Value<'v>, given: &[Value<'v>], limits: &Limits) -> Result<Ve
     for (at, value) in given.iter().enumerate().rev() {
         places.entry(value.identity()).or_default().push(at);
     }
+    let room = Room { max_depth: limits.max_depth, max_output: limits.max_output };
+    let mut reader = Reader::new(Floats::WholeWhereTheyAre, room);
     let one = |(at, item): (usize, &Value<'v>)| {
         if DictRef::from_value(*item).is_none() {
             let kind = item.get_type();
             return Err(Failure::new(format!("items[{at}] is a {kind}, a resource is a dict")));
         }
-        let value = value::of_script(*item, Floats::WholeWhereTheyAre, limits.max_depth);
-        let value = value.map_err(|unfit| Failure::new(format!("items[{at}]: {unfit}")))?;
+        let value = reader.read(*item).map_err(|unfit| Failure::new(format!("items[{at}]: {unfit}")))?;
         Ok(Made { from: places.get_mut(&item.identity()).and_then(Vec::pop), value })
     };
     items.iter().enumerate().map(one).collect()
@@ -160,6 +164,12 @@ pub enum Bound {
     Depth,
     /// [`Limits::max_digits`].
     Digits,
+    /// [`Limits::max_output`].
+    Output,
+    /// [`Limits::max_pattern`].
+    Pattern,
+    /// [`Limits::max_match`].
+    Match,
 }
 
 impl Bound {
@@ -169,6 +179,9 @@ impl Bound {
             Self::Repeat => (0, Limits::DEFAULT.max_repeat),
             Self::Depth => (1, Limits::DEFAULT.max_depth),
             Self::Digits => (2, Limits::DEFAULT.max_digits),
+            Self::Output => (3, Limits::DEFAULT.max_output),
+            Self::Pattern => (4, Limits::DEFAULT.max_pattern),
+            Self::Match => (5, Limits::DEFAULT.max_match),
         };
         let bounds = eval.module().extra_value().and_then(ListRef::from_value);
         let bound = bounds.and_then(|bounds| usize::unpack_value(*bounds.content().get(at)?).ok().flatten());
@@ -283,6 +296,6 @@ fn digits(value: Value<'_>) -> Option<usize> {
     (value.get_type() == "int").then(|| value.to_str().len())
 }
 
-fn too_much(what: &str, limit: usize) -> starlark::Error {
+pub fn too_much(what: &str, limit: usize) -> starlark::Error {
     starlark::Error::new_other(anyhow::anyhow!("{what} makes more than {limit} at once (max_repeat)"))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lanai_functions::function::{Code, Deviation, Doc, Failure, Field, Function};
+use lanai_functions::function::{Code, Compared, Counterpart, Deviation, Doc, Failure, Field, Function};
 use lanai_functions::{config, report};
 use lanai_krm::{Resource, ResourceList};
 use serde_json::Value as Json;
@@ -42,6 +42,13 @@ impl Function for Starlark {
 
     fn code(&self) -> Code {
         Code::Users
+    }
+
+    fn counterpart(&self) -> Counterpart {
+        Counterpart::Program {
+            version: "kptdev/krm-functions-catalog, release v0.5.5",
+            resources: Compared::Values,
+        }
     }
 
     fn doc(&self) -> Doc {
@@ -125,7 +132,8 @@ const DOC: Doc = Doc {
               (`max_source`), 500 brackets, operators and blocks in each other (`max_nesting`), 20 million calls and turns of loops \
               (`max_steps`), 200 calls in each other (`max_calls`), 512 MiB of values, garbage included (`max_heap`), 16 Mi bytes or \
               numbers by one `*` or `range` (`max_repeat`), 10,000 digits of a number by `*` (`max_digits`), 500 lists and dicts in each other (`max_depth`), 1 MiB of print \
-              (`max_print`). A second run may change something again: that is up to the script.",
+              (`max_print`), 256 MiB of values in `items` at the end, or in what is encoded (`max_output`), patterns of 1 MiB (`max_pattern`) \
+              that are looked for in 1 MiB of text (`max_match`). A second run may change something again: that is up to the script.",
     config: &[
         Field { path: "source", meaning: "the script, in a `StarlarkRun` of `fn.kpt.dev/v1alpha1`" },
         Field {
@@ -142,19 +150,14 @@ const DOC: Doc = Doc {
               item[\"metadata\"].setdefault(\"annotations\", {})[\"team\"] = team\n",
     deviations: &[
         Deviation {
-            there: "every resource is written anew, keys in alphabetical order, without comments; the list is sorted",
-            here: "only what the script changed is edited; the order is that of the script",
-            fixtures: &["set-field", "lists", "order"],
-        },
-        Deviation {
             there: "messages about what went wrong while the script ran have no place",
             here: "they begin with the name of the script, line and column, as those about its syntax do; what `fail` says has none",
-            fixtures: &["runtime-error", "fail"],
+            fixtures: &["division", "runtime-error"],
         },
         Deviation {
             there: "the texts of errors are those of the engine in Go",
             here: "they are those of another engine; names and values are in them as well",
-            fixtures: &["syntax-error", "unknown-member", "wrong-types"],
+            fixtures: &["syntax-error", "unknown-member", "unnamed", "wrong-types"],
         },
         Deviation {
             there: "an unknown module looks empty",
@@ -186,6 +189,31 @@ const DOC: Doc = Doc {
             there: "`while` and `*=` are allowed",
             here: "they are refused with what to write instead: the engine has no `while`, and `*=` would not be bounded",
             fixtures: &["while-loop"],
+        },
+        Deviation {
+            there: "a source that is no text is refused in words that name types of Go",
+            here: "the message names the field",
+            fixtures: &["source-not-text"],
+        },
+        Deviation {
+            there: "`yaml.loads` takes `yes`, `on` and such for booleans",
+            here: "they are texts, as in resources",
+            fixtures: &["modules"],
+        },
+        Deviation {
+            there: "a number such as `3.0` becomes `3`, also where the script leaves it alone",
+            here: "what the script leaves alone stays as it is written",
+            fixtures: &["numbers"],
+        },
+        Deviation {
+            there: "there is no module `struct.star`",
+            here: "there is, as the library that the modules are from has it",
+            fixtures: &["struct"],
+        },
+        Deviation {
+            there: "whole numbers above 9223372036854775807 end the script, also where it leaves them alone",
+            here: "they are accepted up to 18446744073709551615, the largest of 64 bits",
+            fixtures: &["numbers-of-64-bits"],
         },
         Deviation {
             there: "the letters of a text are its bytes",

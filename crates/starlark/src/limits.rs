@@ -24,6 +24,13 @@ pub struct Limits {
     pub max_depth: usize,
     /// Bytes that a script prints.
     pub max_print: usize,
+    /// Bytes of the values that a script hands over, in `items` or to be encoded. A value that stands in several places counts
+    /// in each of them.
+    pub max_output: usize,
+    /// Bytes of a pattern of `re`, compiled.
+    pub max_pattern: usize,
+    /// Bytes of a text in which a pattern of `re` is looked for.
+    pub max_match: usize,
 }
 
 impl Limits {
@@ -38,6 +45,9 @@ impl Limits {
         max_digits: 10_000,
         max_depth: 500,
         max_print: 1 << 20,
+        max_output: 256 << 20,
+        max_pattern: 1 << 20,
+        max_match: 1 << 20,
     };
 }
 

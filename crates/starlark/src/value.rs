@@ -31,7 +31,22 @@ pub enum Unfit {
     /// Collections nest too deep, or a collection is a part of itself.
     #[error("lists and dicts are nested deeper than {0} levels (max_depth)")]
     Depth(usize),
+    /// There is too much of it.
+    #[error("the values take more than {0} bytes (max_output)")]
+    Size(usize),
 }
+
+/// How much a script may hand over.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Lists and dicts in each other.
+    pub max_depth: usize,
+    /// Bytes.
+    pub max_output: usize,
+}
+
+/// What a value takes, beside its text.
+const VALUE: usize = 32;
 
 /// What a node says.
 ///
@@ -69,21 +84,34 @@ pub enum Floats {
     AsTheyAre,
 }
 
-/// What a script made. Tuples are lists, structs are mappings.
-///
-/// # Errors
-/// When there is something in it that no resource can have.
-pub fn of_script(value: Value<'_>, floats: Floats, max_depth: usize) -> Result<Json, Unfit> {
-    Reader { floats, max_depth }.read(value, max_depth)
-}
-
-struct Reader {
+/// Reads what a script made.
+pub struct Reader {
     floats: Floats,
-    max_depth: usize,
+    room: Room,
+    left: usize,
 }
 
 impl Reader {
-    fn read(&self, value: Value<'_>, left: usize) -> Result<Json, Unfit> {
+    /// A reader of values that have so much room, together.
+    pub fn new(floats: Floats, room: Room) -> Self {
+        Self { floats, room, left: room.max_output }
+    }
+
+    /// What a script made. Tuples are lists, structs are mappings.
+    ///
+    /// # Errors
+    /// When there is something in it that no resource can have, or too much.
+    pub fn read(&mut self, value: Value<'_>) -> Result<Json, Unfit> {
+        self.below(value, self.room.max_depth)
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<(), Unfit> {
+        self.left = self.left.checked_sub(bytes).ok_or(Unfit::Size(self.room.max_output))?;
+        Ok(())
+    }
+
+    fn below(&mut self, value: Value<'_>, levels: usize) -> Result<Json, Unfit> {
+        self.take(VALUE)?;
         if value.is_none() {
             return Ok(Json::Null);
         }
@@ -91,28 +119,32 @@ impl Reader {
             return Ok(Json::Bool(bool));
         }
         if let Some(text) = value.unpack_str() {
+            self.take(text.len())?;
             return Ok(Json::String(text.to_owned()));
         }
         if let Some(number) = self.number(value)? {
             return Ok(Json::Number(number));
         }
-        let Some(left) = left.checked_sub(1) else { return Err(Unfit::Depth(self.max_depth)) };
+        let Some(levels) = levels.checked_sub(1) else { return Err(Unfit::Depth(self.room.max_depth)) };
         if let Some(dict) = DictRef::from_value(value) {
             let fields = dict.iter().map(|(key, value)| {
                 let key = key.unpack_str().ok_or_else(|| Unfit::Key(key.get_type().to_owned()))?;
-                Ok((key.to_owned(), self.read(value, left)?))
+                self.take(key.len())?;
+                Ok((key.to_owned(), self.below(value, levels)?))
             });
             return fields.collect::<Result<Map<_, _>, _>>().map(Json::Object);
         }
         if let Some(fields) = StructRef::from_value(value) {
-            let fields =
-                fields.iter().map(|(key, value)| Ok((key.as_str().to_owned(), self.read(value, left)?)));
+            let fields = fields.iter().map(|(key, value)| {
+                self.take(key.as_str().len())?;
+                Ok((key.as_str().to_owned(), self.below(value, levels)?))
+            });
             return fields.collect::<Result<Map<_, _>, _>>().map(Json::Object);
         }
         let items = ListRef::from_value(value).map(ListRef::content);
         let items = items.or_else(|| TupleRef::from_value(value).map(TupleRef::content));
         let Some(items) = items else { return Err(Unfit::Type(value.get_type().to_owned())) };
-        items.iter().map(|item| self.read(*item, left)).collect::<Result<Vec<_>, _>>().map(Json::Array)
+        items.iter().map(|item| self.below(*item, levels)).collect::<Result<Vec<_>, _>>().map(Json::Array)
     }
 
     fn number(&self, value: Value<'_>) -> Result<Option<Number>, Unfit> {

@@ -2,6 +2,8 @@
 //!
 //! Other crates name this one in `dev-dependencies` only; nothing of it is in the product.
 
+#[cfg(feature = "functions")]
+pub mod functions;
 pub mod history;
 mod manifests;
 mod oracle;

@@ -2,8 +2,9 @@
 
 use lanai_functions::{Function, catalog};
 use lanai_krm::{Resource, ResourceList};
+use lanai_testkit::functions::lost_comments;
 
-use crate::fixtures::{CHANGE_TEXT, inputs, lost_comments};
+use crate::fixtures::{CHANGE_TEXT, inputs};
 
 /// The functions that remove nothing, so that all comments stay.
 const KEEP_COMMENTS: &[&str] = &[

@@ -6,4 +6,3 @@ mod cross;
 mod docs;
 mod fixtures;
 mod hostile;
-mod programs;

@@ -34,6 +34,51 @@ fn a_policy_that_takes_too_long_is_stopped() {
 }
 
 #[test]
+fn comprehensions_without_an_end_are_stopped() {
+    let limits = Limits { max_time: Duration::from_millis(50), ..Limits::DEFAULT };
+    for body in [
+        "x := numbers.range(1, 3000)\n  count([1 | x[_]; x[_]; x[_]]) > 0",
+        "x := numbers.range(1, 3000)\n  count({y | y := x[_] + x[_] + x[_]}) > 0",
+        "x := numbers.range(1, 3000)\n  count({y: 1 | y := x[_] + x[_] + x[_]}) > 0",
+        "x := numbers.range(1, 3000)\n  x[_] + x[_] + x[_] < 0",
+    ] {
+        let message =
+            run(&format!("package a\nviolation[{{\"msg\": \"m\"}}] {{\n  {body}\n}}\n"), limits).unwrap_err();
+        assert!(message.ends_with("(max_time)"), "{body}: {message}");
+    }
+}
+
+#[test]
+fn messages_have_at_most_so_many_bytes() {
+    let rego = "package a\nviolation[{\"msg\": msg}] {\n  x := numbers.range(1, 100)\n  msg := sprintf(\"%v%v\", [x[_], x])\n}\n";
+    assert!(run(rego, Limits::DEFAULT).unwrap_err().contains("violatedConstraint"));
+    let message = run(rego, Limits { max_output: 1_000, ..Limits::DEFAULT }).unwrap_err();
+    assert_eq!(message, "constraint \"one\": the policies say more than 1000 bytes (max_output)");
+    // One message about each of the two resources that there are.
+    let one = "package a\nviolation[{\"msg\": \"m\"}] { true }\n";
+    let len = 2 * "m\nviolatedConstraint: one".len();
+    assert!(run(one, Limits { max_output: len, ..Limits::DEFAULT }).unwrap_err().starts_with("m\n"));
+    assert!(
+        run(one, Limits { max_output: len - 1, ..Limits::DEFAULT }).unwrap_err().ends_with("(max_output)")
+    );
+}
+
+#[test]
+fn patterns_that_take_other_engines_forever_are_answered() {
+    for pattern in ["(a+)+$", "(a|aa)+$", "(a|a?)+$", "(.*)*=", "(a*)*b"] {
+        let rego = format!(
+            "package a\nviolation[{{\"msg\": \"m\"}}] {{\n  x := concat(\"\", [y | numbers.range(1, 5000)[_]; y := \"a\"])\n  \
+             regex.match(\"{pattern}\", concat(\"\", [x, \"!\"]))\n  false\n}}\n"
+        );
+        assert_eq!(run(&rego, Limits::DEFAULT), Ok(()), "{pattern}");
+    }
+    let bomb =
+        "package a\nviolation[{\"msg\": \"m\"}] { regex.match(\"(((a{100}){100}){100}){100}\", \"a\") }\n";
+    // Whether that is an error or no match is up to the engine; that there is an answer is ours.
+    let _ = run(bomb, Limits::DEFAULT);
+}
+
+#[test]
 fn rego_has_at_most_so_many_bytes() {
     let rego = "package a\nviolation[{\"msg\": \"m\"}] { false }\n";
     assert_eq!(run(rego, Limits { max_source: rego.len(), ..Limits::DEFAULT }), Ok(()));

@@ -18,7 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("functions", &["krm"]),
     ("schema", &["functions", "openapi"]),
     ("starlark", &["functions"]),
-    ("gatekeeper", &["functions"]),
+    ("gatekeeper", &["functions", "schema"]),
     ("catalog", &["types"]),
     ("evaluate", &["krm"]),
     ("runner", &["evaluate", "functions", "schema", "starlark", "gatekeeper", "catalog", "process"]),
@@ -34,7 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("web", &["api", "engine"]),
     ("cli", &["engine", "executor", "folder"]),
     ("lanai", &["cli", "apiserver", "controllers", "web"]),
-    ("testkit", &[]),
+    ("testkit", &["functions"]),
 ];
 
 /// A crate's name and the crates of ours that it names as normal or build dependencies.

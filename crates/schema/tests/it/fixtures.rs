@@ -1,76 +1,28 @@
-//! The function on the lists of `fixtures/kubeconform`, a folder for each case: `input.yaml` is the list, `output.yaml` what the
-//! function answers, `stderr.txt` what it says when it fails.
-//!
-//! `UPDATE=1` writes the answers.
+//! The function on the lists of `fixtures`, and beside the program of the public catalog. `lanai_testkit::functions` says what stands
+//! in a case.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use lanai_functions::run_this_on_wire;
-use lanai_krm::{Resource, ResourceList};
 use lanai_schema::function;
-
-/// How many cases there are at least.
-const MIN_CASES: usize = 40;
+use lanai_testkit::functions::{self, Effect, Fixtures};
 
 #[test]
 fn the_function_answers_as_its_fixtures_say() {
-    let cases = cases();
-    assert!(cases.len() >= MIN_CASES, "there are only {} cases", cases.len());
-    let wrong =
-        cases.iter().flat_map(|case| check(case).into_iter().map(|why| format!("{}: {why}", case.display())));
-    let wrong: Vec<String> = wrong.collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    functions::assert_answers(&[all()]);
 }
 
 #[test]
-fn every_deviation_has_fixtures() {
-    for deviation in function().doc().deviations {
-        assert!(!deviation.fixtures.is_empty(), "{}", deviation.here);
-        for fixture in deviation.fixtures {
-            assert!(root().join(fixture).join("input.yaml").is_file(), "{fixture}");
-        }
-    }
+fn every_answer_is_like_the_catalog_or_a_listed_deviation() {
+    functions::assert_like_the_catalog(&[all()]);
 }
 
-/// Everything that is wrong with the answer to a case.
-fn check(case: &Path) -> Vec<String> {
-    let input = fs::read_to_string(case.join("input.yaml")).unwrap();
-    let answer = run_this_on_wire(function(), &input);
-    let mut wrong = Vec::from_iter(compare(case, "output.yaml", &answer.stdout));
-    wrong.extend(compare(case, "stderr.txt", &answer.stderr));
-    if (answer.exit_code == 0) != answer.stderr.is_empty() {
-        wrong.push("exit code and message do not fit".into());
-    }
-    let before = ResourceList::parse(&input).unwrap();
-    let after = ResourceList::parse(&answer.stdout).unwrap();
-    let texts = |list: &ResourceList| list.items.iter().map(Resource::to_string).collect::<Vec<_>>();
-    if texts(&before) != texts(&after) {
-        wrong.push("a resource was changed".into());
-    }
-    wrong
+#[test]
+fn every_fixture_is_used() {
+    functions::assert_all_used(&[all()]);
 }
 
-/// What is wrong with a text that stands in a file of the case; no file is the empty text.
-fn compare(case: &Path, name: &str, is: &str) -> Option<String> {
-    let file = case.join(name);
-    if std::env::var_os("UPDATE").is_some() {
-        if is.is_empty() {
-            let _ = fs::remove_file(&file);
-        } else {
-            fs::write(&file, is).unwrap();
-        }
-    }
-    let should = fs::read_to_string(&file).unwrap_or_default();
-    (should != is).then(|| format!("{name} should be\n{should}\nbut is\n{is}"))
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/kubeconform")
-}
-
-fn cases() -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().path()).collect();
-    found.sort();
-    found
+fn all() -> Fixtures<'static> {
+    let root = functions::root(env!("CARGO_MANIFEST_DIR"));
+    // The program lists what it finds in the order of a hash table.
+    let by_chance =
+        &["aliases", "labels-not-text", "merge-keys", "missing-in-list", "several", "strict-unknown-field"];
+    Fixtures { function: function(), root, min_cases: 40, effect: Effect::LooksOnly, by_chance }
 }

@@ -9,7 +9,7 @@ use starlark::starlark_module;
 use starlark::values::{Heap, Value};
 
 use crate::engine::Bound;
-use crate::value::{self, Floats};
+use crate::value::{self, Floats, Reader, Room};
 
 /// The members of `json`.
 #[starlark_module]
@@ -77,7 +77,8 @@ pub fn yaml(builder: &mut GlobalsBuilder) {
 }
 
 fn made(value: Value<'_>, floats: Floats, eval: &Evaluator<'_, '_, '_>) -> anyhow::Result<Json> {
-    let mut json = value::of_script(value, floats, Bound::Depth.of(eval))?;
+    let room = Room { max_depth: Bound::Depth.of(eval), max_output: Bound::Output.of(eval) };
+    let mut json = Reader::new(floats, room).read(value)?;
     json.sort_all_objects();
     Ok(json)
 }

@@ -14,6 +14,9 @@ const SMALL: Limits = Limits {
     max_digits: 100,
     max_depth: 10,
     max_print: 100,
+    max_output: 1_000,
+    max_pattern: 10_000,
+    max_match: 1_000,
     ..Limits::DEFAULT
 };
 
@@ -63,6 +66,76 @@ fn scripts_that_want_too_much_are_stopped() {
     check(&format!("a = {}1", "-".repeat(100_000)), "max_nesting");
 }
 
+/// Two lists in each list: as many values as there are bytes in memory, of next to nothing.
+const SHARED: &str = "def f():\n  a = [1]\n  for i in range(40):\n    a = [a, a]\n  return a\n";
+
+#[test]
+fn what_grows_is_stopped() {
+    let grow = |begin: &str, step: &str| {
+        format!("def f():\n  {begin}\n  for i in range(90):\n    for j in range(90):\n      {step}\nf()")
+    };
+    let many = Limits { max_steps: 1_000_000, ..SMALL };
+    for (begin, step) in [
+        ("d = {}", "d[str(i * 90 + j)] = [i] * 120"),
+        ("a = []", "a.append('x' * 1000 + str(j))"),
+        ("s = ''", "s += 'xxxxxxxx'"),
+        ("s = set()", "s.add('x' * 1000 + str(i * 90 + j))"),
+    ] {
+        let message = run(&grow(begin, step), many).expect_err(step);
+        assert!(message.contains("(max_heap)"), "{step}: {message}");
+    }
+    check("a = [x for x in range(1000) for y in range(1000)]", "max_steps");
+    check("a = {x: y for x in range(1000) for y in range(1000)}", "max_steps");
+    check("a = 'x' * 900\nctx.resource_list['items'][0]['data'] = {'a': a, 'b': a}", "max_output");
+    check(&format!("{SHARED}ctx.resource_list['items'][0]['a'] = f()"), "max_depth");
+    let deep = Limits { max_depth: 100, ..SMALL };
+    for after in [
+        "ctx.resource_list['items'][0]['a'] = f()",
+        "load('encoding/json.star', 'json')\njson.encode(f())",
+        "load('encoding/yaml.star', 'yaml')\nyaml.dumps(f())",
+    ] {
+        let message = run(&format!("{SHARED}{after}"), deep).unwrap_err();
+        assert!(message.contains("(max_output)"), "{after}: {message}");
+    }
+}
+
+#[test]
+fn patterns_are_bounded() {
+    let re = |rest: &str| format!("load('re.star', 're')\n{rest}");
+    check(&re("re.compile('(a{1000}){1000}')"), "max_pattern");
+    check(&re("re.search('((a{100}){100}){100}', 'a')"), "max_pattern");
+    check(&re("a = 'a' * 600\nre.findall('a', a + a)"), "max_match");
+    check(&re("a = 'a' * 600\nre.sub('a', a, a)"), "max_repeat");
+    assert!(run(&re("re.search('a', 'a' * 1000)"), SMALL).is_ok());
+    let exact = Limits { max_pattern: 600, ..SMALL };
+    assert!(run(&re("re.search('a' * 601, 'a')"), exact).unwrap_err().contains("(max_pattern)"));
+    // With what nobody configured: these take engines that go back all the time there is.
+    let text = "load('re.star', 're')\na = 'a' * 50000\n";
+    for pattern in ["(a+)+$", "(a|aa)+$", "(a|a?)+$", "(.*)*=", "a?a?a?a?a?a?a?a?aaaaaaaa!", "(a*)*b"] {
+        let script = format!("{text}re.search('{pattern}', a + '!')\nre.match('{pattern}', 'ab')");
+        assert!(run(&script, Limits::DEFAULT).is_ok(), "{pattern}");
+    }
+    let bomb = format!("{text}re.search('(((a{{100}}){{100}}){{100}}){{100}}', a)");
+    assert!(run(&bomb, Limits::DEFAULT).unwrap_err().contains("(max_pattern)"));
+}
+
+#[test]
+fn the_limits_of_those_who_configure_nothing_end_scripts_too() {
+    let default = |source: &str, limit: &str| {
+        let message = run(source, Limits::DEFAULT).expect_err(source);
+        assert!(message.contains(&format!("({limit})")), "{source}: {message}");
+    };
+    default("def f(n):\n  return f(n + 1)\nf(0)", "max_calls");
+    default("a = 'x' * 2147483647", "max_repeat");
+    default("a = [0] * 2147483647", "max_repeat");
+    default("a = [x for x in range(2147483647)]", "max_repeat");
+    default(
+        "def f():\n  a = ['x' * 16000000]\n  for i in range(2200):\n    a.append(a[0] + str(i))\nf()",
+        "max_heap",
+    );
+    default("for i in range(2000):\n  print('x' * 1000)", "max_print");
+}
+
 #[test]
 fn limits_are_inclusive() {
     let script = |turns: usize| format!("for i in range({turns}):\n  pass");
@@ -89,6 +162,13 @@ fn limits_are_inclusive() {
     // The resource itself is one level.
     assert!(run(&nest(9), SMALL).is_ok());
     assert!(run(&nest(10), SMALL).is_err());
+    let output = |len: usize| format!("ctx.resource_list['items'][0]['a'] = '{}'", "x".repeat(len));
+    // Six values, and the texts of keys and values.
+    let rest = 32 * 6 + "apiVersionv1kindConfigMapmetadatanameaa".len();
+    assert!(run(&output(1_000 - rest), SMALL).is_ok());
+    assert!(run(&output(1_001 - rest), SMALL).is_err());
+    assert!(run("load('re.star', 're')\nre.search('a', 'b' * 1000)", SMALL).is_ok());
+    assert!(run("load('re.star', 're')\nre.search('a', 'b' * 999 + 'bb')", SMALL).is_err());
     let brackets = |depth: usize| format!("a={}1{}", "(".repeat(depth), ")".repeat(depth));
     assert!(run(&brackets(499), Limits::DEFAULT).is_ok());
     assert!(run(&brackets(500), Limits::DEFAULT).is_err());
