@@ -32,7 +32,8 @@ impl Function for Kubeconform {
 
     fn counterpart(&self) -> Counterpart {
         Counterpart::Program {
-            version: "kptdev/krm-functions-catalog, commit 0f35140a (2026), with the schemas of Kubernetes 1.36",
+            version: "kptdev/krm-functions-catalog, commit 0f35140a (2026), around kubeconform v0.7.0, with schemas made from the OpenAPI document of \
+                      Kubernetes 1.36",
             resources: Compared::Text,
         }
     }

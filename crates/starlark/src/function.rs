@@ -207,7 +207,7 @@ const DOC: Doc = Doc {
         },
         Deviation {
             there: "there is no module `struct.star`",
-            here: "there is, as the library that the modules are from has it",
+            here: "there is, with the function `struct`",
             fixtures: &["struct"],
         },
         Deviation {
