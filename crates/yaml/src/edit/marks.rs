@@ -146,7 +146,8 @@ impl Tree {
     /// Gives comments of an entry that goes to the one behind it, where they stand above it on the line of a dash or an
     /// anchor: they are about what all of these entries are in.
     pub(super) fn hand_down_comments(&mut self, first: NodeId, last: NodeId, source: &str) {
-        let start = self.start(first);
+        // The dash of an item, which its own comments stand above.
+        let start = self.start(first).min(self.node(first).mark);
         let stands_behind = |id: &NodeId| self.node(*id).state != State::New && self.start(*id) > start;
         let Some(behind) = self.node(last).next.get().filter(stands_behind) else { return };
         let is_above = |comment: &Comment| {

@@ -371,6 +371,17 @@ fn a_comment_behind_a_dash_outlives_the_first_entry() {
     check("x: &x # about it\n  a: 1\n  b: 2\n", value, "x: &x # about it\n  b: 2\n");
     check("x: &x # about it\n  a: 1\n  b: 2 # two\n", value, "x: &x # about it\n  b: 2 # two\n");
     check("x: # about it\n  a: 1\n  b: 2\n", value, "x: # about it\n  b: 2\n");
+    let first = |root: &mut NodeMut<'_>| {
+        assert!(
+            root.reborrow().get_mut("x").and_then(|mut list| list.remove_item(0)).expect("it can be removed")
+        );
+    };
+    check("x: # about it\n# the first\n- a\n- b\n", first, "x: # about it\n- b\n");
+    let inner = |root: &mut NodeMut<'_>| {
+        let item = root.reborrow().get_mut("x").and_then(|list| list.at_mut(0));
+        assert!(item.and_then(|mut item| item.remove("a")).expect("it can be removed"));
+    };
+    check("x:\n# about it\n- &y\n  a: 1\n  b: 2\n", inner, "x:\n# about it\n- &y\n  b: 2\n");
 }
 
 #[test]
