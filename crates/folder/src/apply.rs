@@ -198,7 +198,7 @@ fn finish(
     if matches!(applied, Err(Error::Half { .. })) {
         return applied;
     }
-    for path in plan.leftovers(root) {
+    for path in plan.leftovers(root).map_err(Error::io("read", journal))? {
         remove_if_there(&path)?;
     }
     fs::remove_file(journal).map_err(Error::io("remove", journal))?;

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
@@ -180,13 +181,21 @@ impl Plan {
         root.join(STATE_FOLDER).join(format!("back-{number}"))
     }
 
-    /// Everything that a change may leave in the folder of the journal.
-    pub fn leftovers(&self, root: &Path) -> Vec<PathBuf> {
+    /// What a change left in the folder of the journal, of all that it may leave there.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn leftovers(&self, root: &Path) -> io::Result<Vec<PathBuf>> {
         let written = (0..self.written.len())
             .flat_map(|number| [Self::aside(root, number), Self::old_replaced(root, number)]);
         let removed = (0..self.removed.len())
             .flat_map(|number| [Self::old_removed(root, number), Self::spare(root, number)]);
-        written.chain(removed).collect()
+        let ours: HashSet<PathBuf> = written.chain(removed).collect();
+        let mut left = Vec::new();
+        for entry in fs::read_dir(root.join(STATE_FOLDER))? {
+            left.extend(Some(entry?.path()).filter(|path| ours.contains(path)));
+        }
+        Ok(left)
     }
 
     /// Reads a journal.

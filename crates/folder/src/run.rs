@@ -211,8 +211,12 @@ impl Run<'_> {
     /// Gives a file that is to be replaced a second name, by which it can come back. Where the disk has no second names,
     /// its content is in memory.
     fn keep_old(&mut self, place: &Path, old: &Path) {
-        let _ = fs::remove_file(old);
-        if fs::hard_link(place, old).is_ok() {
+        let kept = fs::hard_link(place, old).or_else(|error| match error.kind() {
+            // From a process that was killed.
+            io::ErrorKind::AlreadyExists => fs::remove_file(old).and_then(|()| fs::hard_link(place, old)),
+            _ => Err(error),
+        });
+        if kept.is_ok() {
             self.steps.reached(Step::OldKept);
         }
     }
