@@ -1,13 +1,14 @@
 // A real etcd, and somebody who asks it: the yardstick of the store's benchmark.
 //
 //	etcd serve ARGUMENTS...       runs the server
-//	etcd load ENDPOINT SECONDS    measures it, and prints a line "name value" for each figure
+//	etcd load ENDPOINT SECONDS FOLDER    measures it, and prints a line "name value" for each figure
 package main
 
 import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sort"
 	"strconv"
 	"strings"
@@ -30,8 +31,8 @@ const (
 var value = strings.Repeat("v", valueSize)
 
 func main() {
-	if len(os.Args) < 3 {
-		fmt.Fprintln(os.Stderr, "usage: etcd serve ARGUMENTS... | etcd load ENDPOINT SECONDS")
+	if len(os.Args) < 3 || (os.Args[1] == "load" && len(os.Args) < 5) {
+		fmt.Fprintln(os.Stderr, "usage: etcd serve ARGUMENTS... | etcd load ENDPOINT SECONDS FOLDER")
 		os.Exit(2)
 	}
 	if os.Args[1] == "serve" {
@@ -43,7 +44,7 @@ func main() {
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{os.Args[2]}, DialTimeout: 30 * time.Second, MaxCallRecvMsgSize: 1 << 30})
 	check(err)
 	defer client.Close()
-	load(client, time.Duration(seconds*float64(time.Second)))
+	load(client, time.Duration(seconds*float64(time.Second)), os.Args[4])
 }
 
 func check(err error) {
@@ -80,14 +81,8 @@ func rate(clients int, seconds time.Duration, call func(client int, number int))
 	return float64(done.Load()) / time.Since(begin).Seconds()
 }
 
-func load(client *clientv3.Client, seconds time.Duration) {
+func load(client *clientv3.Client, seconds time.Duration, folder string) {
 	background := context.Background()
-	for _, clients := range []int{1, 16, 64} {
-		found := rate(clients, seconds, func(at int, number int) {
-			create(client, fmt.Sprintf("/creates/%d/%d/%d", clients, at, number))
-		})
-		fmt.Printf("creates-%d %.0f\n", clients, found)
-	}
 	var wait sync.WaitGroup
 	for part := 0; part < 64; part++ {
 		wait.Add(1)
@@ -133,7 +128,13 @@ func load(client *clientv3.Client, seconds time.Duration) {
 	}
 	fmt.Printf("pages-ms %.1f\n", best.Seconds()*1e3)
 	fan(client)
-	rewrite(client)
+	rewrite(client, folder)
+	for _, clients := range []int{1, 16, 64} {
+		found := rate(clients, seconds, func(at int, number int) {
+			create(client, fmt.Sprintf("/creates/%d/%d/%d", clients, at, number))
+		})
+		fmt.Printf("creates-%d %.0f\n", clients, found)
+	}
 }
 
 // One writer, many watchers: how fast events come out, and how late.
@@ -182,7 +183,7 @@ func fan(client *clientv3.Client) {
 }
 
 // Many updates of some objects, then compaction and defragmentation.
-func rewrite(client *clientv3.Client) {
+func rewrite(client *clientv3.Client, folder string) {
 	background := context.Background()
 	var wait sync.WaitGroup
 	for part := 0; part < 64; part++ {
@@ -201,12 +202,20 @@ func rewrite(client *clientv3.Client) {
 	_, err = client.Compact(background, answer.Header.Revision, clientv3.WithCompactPhysical())
 	check(err)
 	endpoint := client.Endpoints()[0]
-	before, err := client.Status(background, endpoint)
-	check(err)
-	fmt.Printf("disk-mb %.1f\n", float64(before.DbSize)/1e6)
+	fmt.Printf("disk-mb %.1f\n", size(folder))
 	_, err = client.Defragment(background, endpoint)
 	check(err)
-	after, err := client.Status(background, endpoint)
-	check(err)
-	fmt.Printf("disk-defragmented-mb %.1f\n", float64(after.DbSize)/1e6)
+	fmt.Printf("disk-defragmented-mb %.1f\n", size(folder))
+}
+
+// All files of a folder, in megabytes.
+func size(folder string) float64 {
+	total := int64(0)
+	check(filepath.Walk(folder, func(_ string, found os.FileInfo, err error) error {
+		if err == nil && !found.IsDir() {
+			total += found.Size()
+		}
+		return err
+	}))
+	return float64(total) / 1e6
 }

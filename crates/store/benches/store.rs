@@ -145,13 +145,8 @@ fn measure_sqlite() -> Result<Figures> {
 
 async fn load_sqlite(folder: &Path) -> Result<()> {
     let store = SqliteStore::open(folder, sqlite::Options::default())?;
-    load(Arc::new(store.clone())).await?;
+    load(Arc::new(store), Some(folder)).await?;
     say("memory-mb", memory("self", "VmHWM:")?);
-    drop(store);
-    let sizes = ["store.db", "store.db-wal"]
-        .map(|name| fs::metadata(folder.join(name)).map_or(0, |found| found.len()));
-    #[allow(clippy::cast_precision_loss, reason = "files are small")]
-    say("disk-mb", sizes.iter().sum::<u64>() as f64 / 1e6);
     Ok(())
 }
 
@@ -165,7 +160,7 @@ fn measure_postgres() -> Result<Option<Figures>> {
 
 async fn load_postgres(address: &str, folder: &Path) -> Result<()> {
     let store = PostgresStore::open(address, &folder.join("store.key"), postgres::Options::default()).await?;
-    load(Arc::new(store)).await
+    load(Arc::new(store), None).await
 }
 
 /// A server that ends with this.
@@ -207,6 +202,7 @@ fn measure_etcd() -> Result<Option<Figures>> {
     let server = Etcd(server);
     let done = Command::new(&program)
         .args(["load", endpoint, &SECONDS.to_string()])
+        .arg(folder.path())
         .stderr(Stdio::inherit())
         .output()?;
     if !done.status.success() {
@@ -257,17 +253,7 @@ where
     Ok(done.load(Relaxed) as f64 / begin.elapsed().as_secs_f64())
 }
 
-async fn load(store: Arc<dyn Store>) -> Result<()> {
-    for clients in [1, 16, 64] {
-        let target = store.clone();
-        let found = rate(clients, move |client, number| {
-            let store = target.clone();
-            async move {
-                store.create(key("creates", &format!("{clients}-{client}-{number}")), value()).await.map(drop)
-            }
-        });
-        say(&format!("creates-{clients}"), found.await?);
-    }
+async fn load(store: Arc<dyn Store>, folder: Option<&Path>) -> Result<()> {
     let mut tasks = JoinSet::new();
     for part in 0..64 {
         let store = store.clone();
@@ -291,7 +277,31 @@ async fn load(store: Arc<dyn Store>) -> Result<()> {
     say("gets-16", found.await?);
     lists(store.as_ref()).await?;
     fan(&store).await?;
-    rewrite(&store).await
+    rewrite(&store).await?;
+    if let Some(folder) = folder {
+        say("disk-mb", size(folder)?);
+    }
+    for clients in [1, 16, 64] {
+        let target = store.clone();
+        let found = rate(clients, move |client, number| {
+            let store = target.clone();
+            async move {
+                store.create(key("creates", &format!("{clients}-{client}-{number}")), value()).await.map(drop)
+            }
+        });
+        say(&format!("creates-{clients}"), found.await?);
+    }
+    Ok(())
+}
+
+/// All files of a folder, in megabytes.
+fn size(folder: &Path) -> Result<f64> {
+    let mut total = 0;
+    for entry in fs::read_dir(folder)? {
+        total += entry?.metadata()?.len();
+    }
+    #[allow(clippy::cast_precision_loss, reason = "files are small")]
+    Ok(total as f64 / 1e6)
 }
 
 async fn lists(store: &dyn Store) -> Result<()> {

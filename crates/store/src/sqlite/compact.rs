@@ -73,9 +73,16 @@ pub(crate) fn slice(connection: &mut Connection, target: Revision) -> Result<Rev
     forget(&transaction, horizon, end).map_err(|error| harmless(&error))?;
     transaction.commit().map_err(|error| at_commit(&error))?;
     // Pages that cannot be given back now are given back later, or used again.
-    let vacuum = format!("PRAGMA incremental_vacuum({VACUUM_PAGES})");
-    let _ = connection.execute_batch(&vacuum);
+    let _ = vacuum(connection);
     Ok(end)
+}
+
+/// Gives pages back to the file system. Each is a row of the answer: who does not read them all does not give all back.
+fn vacuum(connection: &Connection) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(&format!("PRAGMA incremental_vacuum({VACUUM_PAGES})"))?;
+    let mut rows = statement.query([])?;
+    while rows.next()?.is_some() {}
+    Ok(())
 }
 
 fn forget(connection: &Connection, horizon: Revision, end: Revision) -> rusqlite::Result<()> {

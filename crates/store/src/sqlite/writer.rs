@@ -32,6 +32,9 @@ const MAX_BATCH_BYTES: usize = 16 << 20;
 /// Pages of the log after which it is copied into the database.
 const CHECKPOINT_PAGES: usize = 4_000;
 
+/// Bytes of the log that stay when it begins anew; more are given back to the file system.
+const MAX_IDLE_LOG: i64 = 32 << 20;
+
 /// Something for the writer to do.
 #[derive(Debug)]
 pub(crate) enum Message {
@@ -58,6 +61,7 @@ impl Writer {
         let seen = pages.clone();
         let mut connection = connection;
         connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+        connection.pragma_update(None, "journal_size_limit", MAX_IDLE_LOG)?;
         connection.wal_hook(Some(move |_: &mut _, now: i32| {
             seen.store(usize::try_from(now).unwrap_or(0), Ordering::Relaxed);
             Ok(())

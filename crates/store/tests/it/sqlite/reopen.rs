@@ -77,6 +77,22 @@ async fn history_is_compacted_by_itself() {
     close(store, folder.path());
 }
 
+/// What is forgotten is given back to the file system.
+#[tokio::test]
+async fn compaction_makes_the_file_small_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let large = object(&"v".repeat(100_000));
+    store.create(key("a/x/1"), large.clone()).await.unwrap();
+    for at in 1..60 {
+        store.update(key("a/x/1"), rev(at), large.clone()).await.unwrap();
+    }
+    store.compact(rev(60)).await.unwrap();
+    close(store, folder.path());
+    let size = std::fs::metadata(folder.path().join("store.db")).unwrap().len();
+    assert!(size < 500_000, "{size} bytes for one object of 100,000");
+}
+
 /// A watcher that is behind what is in memory reads the tables, and comes back.
 #[tokio::test]
 async fn a_watcher_behind_the_window_catches_up() {
