@@ -9,6 +9,7 @@ use lanai_yaml::Path;
 use crate::file::Source;
 use crate::func::Func;
 use crate::pkg::Pkg;
+use crate::store::StoreCommand;
 use crate::yaml::Which;
 
 /// Looks after packages of Kubernetes configuration.
@@ -27,6 +28,9 @@ pub(crate) enum Command {
     /// Fetch packages, look at them, and take over what changed upstream
     #[command(subcommand, visible_alias = "package")]
     Pkg(Pkg),
+    /// Back up, restore and check what the server keeps
+    #[command(subcommand)]
+    Store(StoreCommand),
     /// Run functions on packages
     #[command(name = "fn", subcommand, visible_aliases = ["function", "functions"])]
     Func(Box<Func>),

@@ -9,6 +9,7 @@
 //! | `yaml` | `lanai yaml get`, `set` and `fmt` |
 //! | `pkg` | `lanai pkg get`, `init`, `tree`, `cat`, `diff` and `update` |
 //! | `func` | `lanai fn render`, `eval`, `source`, `sink`, `doc`, `run` and `list` |
+//! | `store` | `lanai store backup`, `restore` and `verify` |
 //! | `persona` | under which name the program was called |
 //! | `file` | reading files, and replacing them whole or not at all |
 //! | `diff` | what changes, for people |
@@ -25,6 +26,7 @@ mod io;
 mod persona;
 mod pkg;
 mod stop;
+mod store;
 mod yaml;
 
 use std::ffi::OsString;
@@ -51,6 +53,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Ex
     let done = match Arguments::try_parse_from(arguments) {
         Ok(Arguments { command: Command::Yaml(command) }) => yaml::run(&command, io),
         Ok(Arguments { command: Command::Pkg(command) }) => pkg::run(&command, persona.dialect(), io),
+        Ok(Arguments { command: Command::Store(command) }) => store::run(&command, io),
         Ok(Arguments { command: Command::Func(command) }) => func::run(&command, persona, io),
         Err(error) if error.use_stderr() => {
             io.tell(&error.render().to_string());

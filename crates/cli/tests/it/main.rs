@@ -1,5 +1,7 @@
 //! The commands in this process, with a world of the test's own. `crates/lanai` runs the real binary.
 
+mod store;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
