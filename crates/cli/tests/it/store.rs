@@ -24,7 +24,7 @@ fn lanai(folder: &Path, line: &str) -> (Exit, String, String) {
         stop: Stop::default(),
     };
     let exit = run(line.split(' ').map(OsString::from), &mut io);
-    (exit, String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+    (exit, String::from_utf8(stdout).expect("it is text"), String::from_utf8(stderr).expect("it is text"))
 }
 
 #[test]
