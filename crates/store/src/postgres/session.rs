@@ -82,7 +82,10 @@ impl Session {
 
     /// Prepares a client whose connection somebody drives.
     pub(crate) async fn begin(client: Client, address: &Address) -> Result<Self, Fault> {
-        client.batch_execute(&format!("SET search_path = {}", address.schema)).await?;
+        // Every read follows an index in the order of its answer. Without statistics, as behind many writes, the server would
+        // rather hash and sort all values.
+        let settings = "SET enable_hashjoin = off; SET enable_mergejoin = off";
+        client.batch_execute(&format!("SET search_path = {}; {settings}", address.schema)).await?;
         Ok(Self { client, statements: Mutex::default() })
     }
 
