@@ -124,6 +124,28 @@ async fn a_script_that_wants_two_gibibytes() {
     }
 }
 
+/// One call of a function of the language, which no limit of the script looks into.
+#[tokio::test]
+async fn scripts_that_want_everything_in_one_call() {
+    let limits = ExecLimits {
+        max_memory: ByteSize::mib(256),
+        max_time: Duration::from_secs(2),
+        ..ExecLimits::DEFAULT
+    };
+    for text in [
+        "a = (\"x\" * 10000000).replace(\"x\", \"y\" * 10000000)",
+        "a = [1]\nb = [a.extend(a) for i in range(60)]",
+        "a = [\"xxxxxxxx\"]\nb = [a.append(a[-1] + a[-1]) for i in range(60)]",
+        "a = int(\"9\" * 10000000)",
+        "def f():\n  a = [1]\n  for i in range(60):\n    a = [a, a]\n  return str(a)\nf()",
+    ] {
+        let name = "hostile::isolated::scripts_that_want_everything_in_one_call";
+        let Some(answer) = script(name, text, limits).await else { return };
+        let error = answer.expect_err(text);
+        assert!(matches!(error, Error::Timeout { .. } | Error::Failed(_)), "{text}: {error:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_script_that_dies_halfway() {
     let text = "ctx.resource_list[\"items\"].pop()\nfail(\"no more\")";
