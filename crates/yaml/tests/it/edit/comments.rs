@@ -1,0 +1,94 @@
+//! Which comments stay when what they stand at goes or becomes something else.
+
+use lanai_yaml::{CommentPlace, NodeMut};
+
+use super::{check, set, yaml};
+
+#[test]
+fn a_comment_on_the_line_of_a_root_that_becomes_a_block_stands_above_it() {
+    let edit = |root: &mut NodeMut<'_>| {
+        root.set_comment(CommentPlace::Line, "# new").expect("the comment can be set");
+        root.set(yaml("a: 1\nb: 2\n")).expect("the value can be set");
+    };
+    check("1\n", edit, "# new\na: 1\nb: 2\n");
+    check("# old\n1\n", edit, "# old\n# new\na: 1\nb: 2\n");
+}
+
+#[test]
+fn a_comment_behind_a_dash_or_an_anchor_stays_when_the_value_is_another() {
+    let item = |new: &'static str| {
+        move |root: &mut NodeMut<'_>| {
+            root.reborrow().at_mut(0).and_then(|mut item| item.set(yaml(new))).expect("the item can be set");
+        }
+    };
+    let input = "- # main\n  name: app\n- name: b\n";
+    check(input, item("x"), "- x # main\n- name: b\n");
+    check(input, item("{name: z}"), "- {name: z} # main\n- name: b\n");
+    check(input, item("name: z\nkind: y\n"), "- # main\n  name: z\n  kind: y\n- name: b\n");
+    check("c: &a # main\n  name: app\n", set(&["c"], "x"), "c: &a x # main\n");
+    let empty = |root: &mut NodeMut<'_>| {
+        assert!(
+            root.reborrow().at_mut(0).and_then(|mut item| item.remove("name")).expect("it can be removed")
+        );
+    };
+    check(input, empty, "- {} # main\n- name: b\n");
+}
+
+#[test]
+fn a_title_that_a_blank_line_sets_apart_outlives_the_entry_below() {
+    let remove = |root: &mut NodeMut<'_>| assert!(root.remove("b").expect("it can be removed"));
+    let titled = "a: 1\n\n# -- Section --\n\nb: 2\nc: 3\n";
+    check(titled, remove, "a: 1\n\n# -- Section --\n\nc: 3\n");
+    let described = "a: 1\n\n# -- Section --\n\n# about b\nb: 2\nc: 3\n";
+    check(described, remove, "a: 1\n\n# -- Section --\n\nc: 3\n");
+    check("# of b\nb: {}\n", remove, "{}\n");
+}
+
+#[test]
+fn a_notice_at_the_top_outlives_the_first_entry() {
+    let remove = |root: &mut NodeMut<'_>| assert!(root.remove("a").expect("it can be removed"));
+    check("---\n# Licence\n\na: 1\nb: 2\n", remove, "---\n# Licence\n\nb: 2\n");
+    check("---\n\n# Licence\n\n# of a\na: 1\nb: 2\n", remove, "---\n\n# Licence\n\nb: 2\n");
+    check("# Licence\n\n# of a\na: 1\nb: 2\n", remove, "# Licence\n\nb: 2\n");
+    check("---\n# of a\na: 1\nb: 2\n", remove, "---\nb: 2\n");
+    check("---\n # Licence\n\n # of a\n a: 1\n b: 2\n", remove, "---\n # Licence\n\n b: 2\n");
+}
+
+#[test]
+fn a_comment_behind_a_dash_outlives_the_first_entry() {
+    let item = |root: &mut NodeMut<'_>| {
+        assert!(root.reborrow().at_mut(0).and_then(|mut item| item.remove("a")).expect("it can be removed"));
+    };
+    check("- # about it\n  a: 1\n  b: 2\n", item, "- # about it\n  b: 2\n");
+    let value = |root: &mut NodeMut<'_>| {
+        assert!(
+            root.reborrow().get_mut("x").and_then(|mut value| value.remove("a")).expect("it can be removed")
+        );
+    };
+    check("x: &x # about it\n  a: 1\n  b: 2\n", value, "x: &x # about it\n  b: 2\n");
+    check("x: &x # about it\n  a: 1\n  b: 2 # two\n", value, "x: &x # about it\n  b: 2 # two\n");
+    check("x: # about it\n  a: 1\n  b: 2\n", value, "x: # about it\n  b: 2\n");
+    let first = |root: &mut NodeMut<'_>| {
+        assert!(
+            root.reborrow().get_mut("x").and_then(|mut list| list.remove_item(0)).expect("it can be removed")
+        );
+    };
+    check("x: # about it\n# the first\n- a\n- b\n", first, "x: # about it\n- b\n");
+    let inner = |root: &mut NodeMut<'_>| {
+        let item = root.reborrow().get_mut("x").and_then(|list| list.at_mut(0));
+        assert!(item.and_then(|mut item| item.remove("a")).expect("it can be removed"));
+    };
+    check("x:\n# about it\n- &y\n  a: 1\n  b: 2\n", inner, "x:\n# about it\n- &y\n  b: 2\n");
+}
+
+#[test]
+fn a_comment_is_set_behind_a_value_that_becomes_a_block() {
+    let edit = |root: &mut NodeMut<'_>| {
+        root.insert("a", yaml("x: 1\ny: 2\n")).expect("the value can be set");
+        root.set_key_comment("a", CommentPlace::Line, "# new").expect("the comment can be set");
+    };
+    let expected = "a: # new\n  x: 1\n  y: 2\nb: 2\n";
+    for old in [" 1 # old", " 1", " [1, 2] # old", "\n  1 # old", " |\n  text", " | # old\n  text"] {
+        check(&format!("a:{old}\nb: 2\n"), edit, expected);
+    }
+}
