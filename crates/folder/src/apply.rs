@@ -94,7 +94,7 @@ pub fn apply(
     }
     let root = lock.root();
     check(root, &plan, before)?;
-    plan.name_temporaries(root)?;
+    plan.look_at(root)?;
     let journal = root.join(STATE_FOLDER).join(JOURNAL);
     if let Err(error) = write_journal(&journal, &plan, steps) {
         // Nothing was changed, and nothing will be.

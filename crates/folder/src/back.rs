@@ -3,11 +3,10 @@
 //! Files that are replaced or removed have a second name in the folder of the journal until the change is done, so that a
 //! change that cannot be finished leaves everything as it was. Nothing that somebody else wrote meanwhile is touched.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use lanai_krm::package::{File, Folder};
+use lanai_krm::package::File;
 use lanai_types::SafePath;
 
 use crate::Error;
@@ -71,20 +70,8 @@ impl Run<'_> {
 
     /// Removes the folders that were made for new files, the inner ones first; those that hold something stay.
     fn remove_new_folders(&mut self) {
-        let fresh = self.plan.written.iter().filter(|entry| entry.before.is_none());
-        let mut folders = BTreeSet::new();
-        for entry in fresh {
-            let mut folder = Folder::of(&entry.path);
-            while let Folder::At(path) = &folder {
-                let outer = Folder::of(path);
-                if !folders.insert(folder) {
-                    break;
-                }
-                folder = outer;
-            }
-        }
-        for folder in folders.iter().rev() {
-            let _ = fs::remove_dir(self.root.join(folder.to_string()));
+        for folder in self.plan.made.iter().rev() {
+            let _ = fs::remove_dir(self.root.join(folder.as_str()));
         }
     }
 }

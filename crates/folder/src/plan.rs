@@ -3,7 +3,7 @@
 //! A line that names the format, a line of JSON that describes the entries, the new contents one behind the other, and at
 //! the end the digest of all of that. A journal without its digest was never finished, and nothing was done by it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -40,6 +40,8 @@ pub(crate) struct Plan {
     token: String,
     pub removed: Vec<Removal>,
     pub written: Vec<Writing>,
+    /// Folders that are to be made for new files, the outer ones first.
+    pub made: Vec<SafePath>,
 }
 
 /// Which folder a plan is for. A journal that came from elsewhere, as with a clone, is not obeyed.
@@ -71,6 +73,17 @@ pub(crate) struct Writing {
     pub file: File,
 }
 
+/// The folders that paths are in, the outer ones first.
+pub(crate) fn folders_of<'a>(paths: impl Iterator<Item = &'a SafePath>) -> BTreeSet<SafePath> {
+    let mut folders = BTreeSet::new();
+    for path in paths {
+        let above = std::iter::successors(path.parent(), SafePath::parent);
+        // Where one is known, those around it are, too.
+        let _ = above.take_while(|folder| folders.insert(folder.clone())).count();
+    }
+    folders
+}
+
 /// The second line.
 #[derive(Serialize, Deserialize)]
 struct Head {
@@ -78,6 +91,9 @@ struct Head {
     token: String,
     removed: Vec<Removal>,
     written: Vec<HeadWriting>,
+    /// Journals of earlier versions do not know them; their folders stay.
+    #[serde(default)]
+    made: Vec<SafePath>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -107,7 +123,7 @@ impl Plan {
             let before = before.get(path).and_then(|_| stamps.next());
             written.push(Writing { path: path.clone(), before, file: file.clone() });
         }
-        Ok(Self { home, token: String::new(), removed, written })
+        Ok(Self { home, token: String::new(), removed, written, made: Vec::new() })
     }
 
     pub fn is_empty(&self) -> bool {
@@ -127,6 +143,7 @@ impl Plan {
             token: self.token.clone(),
             removed: self.removed.clone(),
             written: written.collect(),
+            made: self.made.clone(),
         };
         let head = serde_json::to_string(&head).expect("texts and numbers are JSON");
         let head = format!("{FORMAT}{head}\n").into_bytes();
@@ -135,8 +152,20 @@ impl Plan {
         Ok(Encoded { head, contents, digest })
     }
 
+    /// Looks at the folder that is to change: which folders are missing, and which names nobody has.
+    pub fn look_at(&mut self, root: &Path) -> Result<(), Error> {
+        let fresh = self.written.iter().filter(|entry| entry.before.is_none());
+        let folders = folders_of(fresh.map(|entry| &entry.path)).into_iter();
+        // Where a file is now, a folder may come.
+        let is_folder = |folder: &SafePath| {
+            fs::symlink_metadata(root.join(folder.as_str())).is_ok_and(|found| found.is_dir())
+        };
+        self.made = folders.filter(|folder| !is_folder(folder)).collect();
+        self.name_temporaries(root)
+    }
+
     /// Chooses names for new files that nothing in the folder has, nor is to have.
-    pub fn name_temporaries(&mut self, root: &Path) -> Result<(), Error> {
+    fn name_temporaries(&mut self, root: &Path) -> Result<(), Error> {
         let first = self.written.first().map(|entry| Stamp::of(&entry.file)).transpose()?;
         let start = first.map_or_else(String::new, |stamp| stamp.id.to_string());
         let places: HashSet<PathBuf> =
@@ -210,9 +239,9 @@ impl Plan {
     fn parse(content: &[u8]) -> Option<Self> {
         let content = content.strip_prefix(FORMAT.as_bytes())?;
         let end = content.iter().position(|byte| *byte == b'\n')?;
-        let Head { home, token, removed, written } = serde_json::from_slice(&content[..end]).ok()?;
+        let Head { home, token, removed, written, made } = serde_json::from_slice(&content[..end]).ok()?;
         let mut rest = &content[end + 1..];
-        let mut plan = Self { home, token, removed, written: Vec::new() };
+        let mut plan = Self { home, token, removed, written: Vec::new(), made };
         for HeadWriting { path, before, mode, bytes } in written {
             let (content, behind) = rest.split_at_checked(bytes)?;
             rest = behind;

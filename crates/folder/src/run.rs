@@ -1,19 +1,18 @@
 //! Making the change of a journal, from wherever it was left.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use lanai_krm::Package;
-use lanai_krm::package::{File, Folder};
+use lanai_krm::package::File;
 use lanai_types::SafePath;
 
 use crate::Error;
 use crate::apply::{Applied, Kept, Replaced};
 use crate::copies::Copies;
 use crate::entry::{self, Found, Stamp, look};
-use crate::plan::{Plan, Writing};
+use crate::plan::{Plan, Writing, folders_of};
 use crate::steps::{Step, Steps};
 use crate::sync::sync;
 
@@ -273,20 +272,10 @@ impl Run<'_> {
 
     /// Removes the folders that the removals emptied, the inner ones first.
     fn remove_empty_folders(&mut self) {
-        let mut folders = BTreeSet::new();
-        for entry in &self.plan.removed {
-            let mut folder = Folder::of(&entry.path);
-            while let Folder::At(path) = &folder {
-                let outer = Folder::of(path);
-                if !folders.insert(folder) {
-                    break;
-                }
-                folder = outer;
-            }
-        }
+        let folders = folders_of(self.plan.removed.iter().map(|entry| &entry.path));
         for folder in folders.iter().rev() {
             // One that holds something stays.
-            if fs::remove_dir(self.root.join(folder.to_string())).is_ok() {
+            if fs::remove_dir(self.root.join(folder.as_str())).is_ok() {
                 self.steps.reached(Step::FolderRemoved);
             }
         }

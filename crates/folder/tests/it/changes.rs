@@ -197,6 +197,25 @@ fn a_change_that_fails_between_two_renames_is_taken_back() {
 }
 
 #[test]
+fn an_empty_folder_of_the_user_stays_when_a_change_is_taken_back() {
+    let before = package(&[("a", "1")]);
+    let after = package(&[("a", "2"), ("mine/b", "new"), ("ours/b", "new")]);
+    let place = Place::with(&before);
+    fs::create_dir(place.path("mine")).unwrap();
+    let mut break_it = |step| {
+        if step == Step::OldKept {
+            for name in temporaries(&place) {
+                fs::remove_file(place.path(&name)).unwrap();
+            }
+        }
+    };
+    let done = lanai_folder::apply(&place.lock(), &before, &after, &mut place.copies(), &mut break_it);
+    assert!(matches!(done, Err(Error::Undone { .. })), "{done:?}");
+    assert!(place.path("mine").is_dir(), "it was there before");
+    assert!(!place.path("ours").exists(), "it was not");
+}
+
+#[test]
 fn our_own_name_is_refused() {
     let place = Place::new();
     let error = place.apply(&package(&[]), &package(&[("a/.lanai-change/x", "")])).unwrap_err();
