@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use lanai_krm::Package;
@@ -117,6 +117,11 @@ pub fn recover(root: &Path, copies: &mut Copies, steps: &mut dyn Steps) -> Resul
         if !folder.join(STATE_FOLDER).is_dir() {
             continue;
         }
+        let journal = folder.join(STATE_FOLDER).join(JOURNAL);
+        if folder != root && journal.exists() && !is_trusted(folder, &journal)? {
+            // In a folder that many share, anybody could be in the way of all.
+            continue;
+        }
         match recover_one(folder, copies, steps)? {
             Recovery::Nothing => {}
             Recovery::Foreign(_) | Recovery::Undone if found != Recovery::Nothing => {}
@@ -168,7 +173,9 @@ pub(crate) fn is_trusted(root: &Path, journal: &Path) -> Result<bool, Error> {
 fn write_journal(journal: &Path, plan: &Plan, steps: &mut dyn Steps) -> Result<(), Error> {
     let Encoded { head, contents, digest } = plan.encode()?;
     let failed = || Error::io("write", journal);
-    let mut file = fs::File::create(journal).map_err(failed())?;
+    // It holds what others may not be allowed to read.
+    let options = fs::OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).clone();
+    let mut file = options.open(journal).map_err(failed())?;
     steps.reached(Step::JournalCreated);
     file.write_all(&head).map_err(failed())?;
     steps.reached(Step::JournalHalfWritten);
@@ -200,8 +207,11 @@ fn finish(
     }
     for path in plan.leftovers(root).map_err(Error::io("read", journal))? {
         remove_if_there(&path)?;
+        steps.reached(Step::OldForgotten);
     }
     fs::remove_file(journal).map_err(Error::io("remove", journal))?;
     steps.reached(Step::JournalRemoved);
+    // It must not come back in a power cut, when somebody has long gone on.
+    sync_one(&root.join(STATE_FOLDER))?;
     applied
 }

@@ -10,24 +10,35 @@ use lanai_krm::package::File;
 use lanai_types::SafePath;
 
 use crate::Error;
+use crate::apply::Kept;
 use crate::entry;
 use crate::plan::Plan;
 use crate::run::{Run, State, remove_if_there};
 use crate::steps::Step;
 
 impl Run<'_> {
-    /// Puts every file back that the change touched, and makes that last.
+    /// Puts every file back that the change touched, and makes that last. Returns the files that somebody else changed
+    /// meanwhile, which stay, and where their old contents are.
     ///
     /// # Errors
     /// What the system refuses; a file whose old content is nowhere any more.
-    pub(crate) fn back(&mut self) -> Result<(), Error> {
+    pub(crate) fn back(&mut self) -> Result<Vec<Kept>, Error> {
         let plan = self.plan;
+        let mut kept = Vec::new();
         for (number, entry) in plan.written.iter().enumerate().rev() {
             let old = Plan::old_replaced(self.root, number);
             let is_ours = match self.state(&entry.path, entry.before, Some(&entry.file))? {
                 State::New => true,
-                State::Torn(found) => self.copies.save_for_good(&entry.path, &found).map(|_| true)?,
-                State::Old | State::Foreign => false,
+                State::Torn(found) => {
+                    let copy = self.copies.save_for_good(&entry.path, &found)?;
+                    kept.push(Kept { path: entry.path.clone(), copy: Some(copy) });
+                    true
+                }
+                State::Foreign => {
+                    kept.extend(self.keep(&entry.path, &old)?);
+                    false
+                }
+                State::Old => false,
             };
             if is_ours {
                 match entry.before {
@@ -42,13 +53,33 @@ impl Run<'_> {
         }
         self.remove_new_folders();
         for (number, entry) in plan.removed.iter().enumerate().rev() {
-            if let State::New = self.state(&entry.path, Some(entry.before), None)? {
-                let spare = Plan::spare(self.root, number);
-                self.restore(&entry.path, &Plan::old_removed(self.root, number), &spare)?;
-                self.steps.reached(Step::FileRestored);
+            let old = Plan::old_removed(self.root, number);
+            match self.state(&entry.path, Some(entry.before), None)? {
+                State::New => {
+                    self.restore(&entry.path, &old, &Plan::spare(self.root, number))?;
+                    self.steps.reached(Step::FileRestored);
+                }
+                State::Torn(_) | State::Foreign => kept.extend(self.keep(&entry.path, &old)?),
+                State::Old => {}
             }
         }
-        self.sync()
+        self.sync()?;
+        Ok(kept)
+    }
+
+    /// Leaves a file to somebody else, and saves what was there before the change began, if the change took it away.
+    fn keep(&mut self, path: &SafePath, old: &Path) -> Result<Option<Kept>, Error> {
+        let metadata = fs::symlink_metadata(old).ok();
+        let found = metadata.and_then(|found| Some((entry::mode_of(&found)?, found)));
+        let copy = match found {
+            Some((mode, metadata)) => {
+                let content = entry::content(old, &metadata).map_err(Error::io("read", old))?;
+                Some(self.copies.save_for_good(path, &File::new(content, mode))?)
+            }
+            None if self.is_turning(path)? => return Ok(None),
+            None => None,
+        };
+        Ok(Some(Kept { path: path.clone(), copy }))
     }
 
     /// Gives a file back its old content: the file itself where it is kept, else its content from memory.

@@ -14,6 +14,8 @@ use crate::{Error, entry};
 
 /// How many folders of copies a package can have.
 const MAX_FOLDERS: usize = 100_000;
+/// How many versions of one file a folder of copies can have.
+const MAX_VERSIONS: usize = 100;
 
 /// Where copies of the files of a package go: a folder of its own for each command that saves something, made when the
 /// first file is saved.
@@ -64,13 +66,22 @@ impl Copies {
         }
     }
 
-    /// Saves one file and says where it is.
+    /// Saves one file and says where it is. What was saved of that path before stays: the next one gets a number.
     pub(crate) fn save_file(&mut self, path: &SafePath, file: &File) -> Result<PathBuf, Error> {
-        let target = self.made()?.join(path.as_str());
-        let parent = target.parent().unwrap_or(&target);
+        let first = self.made()?.join(path.as_str());
+        let parent = first.parent().unwrap_or(&first);
         fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
-        entry::write_new(&target, file, None).map_err(Error::io("write", &target))?;
-        Ok(target)
+        let mut target = first.clone();
+        for number in 2..=MAX_VERSIONS {
+            match entry::write_new(&target, file, None) {
+                Ok(()) => return Ok(target),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    target = first.with_file_name(format!("{}.{number}", path.file_name()));
+                }
+                Err(error) => return Err(Error::io("write", &target)(error)),
+            }
+        }
+        Err(Error::Exists(target))
     }
 
     /// Saves one file, makes it last, and says where it is.

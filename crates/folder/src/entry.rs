@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use lanai_krm::digest::{Collision, blob_id};
@@ -159,10 +159,12 @@ pub(crate) fn write_new(path: &Path, file: &File, replaces: Option<&Metadata>) -
     if file.mode() == Mode::Symlink {
         return std::os::unix::fs::symlink(OsStr::from_bytes(file.content()), path);
     }
-    let mut opened = OpenOptions::new().write(true).create_new(true).open(path)?;
-    opened.write_all(file.content())?;
     let runs = file.mode() == Mode::Executable;
     let old = replaces.filter(|old| old.is_file());
+    // At no moment may others read more than they could.
+    let first = old.map_or(0o666, |old| old.permissions().mode() & 0o666);
+    let mut opened = OpenOptions::new().write(true).create_new(true).mode(first).open(path)?;
+    opened.write_all(file.content())?;
     if old.is_none() && !runs {
         return Ok(());
     }

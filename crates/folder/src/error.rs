@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use lanai_types::SafePath;
 use lanai_types::quote::Quoted;
 
+use crate::apply::Kept;
+
 /// Why a folder cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -57,10 +59,12 @@ pub enum Error {
     #[error(transparent)]
     Collision(#[from] lanai_krm::digest::Collision),
     /// A change failed and was taken back.
-    #[error("{cause}; all files are as they were before")]
+    #[error("{cause}; all files are as they were before{}", but_for(.kept))]
     Undone {
         /// Why it failed.
         cause: Box<Error>,
+        /// Files that are not, since somebody else changed them meanwhile; a copy is what was there that the change took away.
+        kept: Vec<Kept>,
     },
     /// A change failed and could not be taken back: some files are changed, the others are not. The journal stays.
     #[error("{cause}; some files are changed already, and they could not be put back: {undo}")]
@@ -76,6 +80,21 @@ pub enum Error {
     /// There is something already where a new folder is to be.
     #[error("{} is there already", Quoted(&.0.display().to_string()))]
     Exists(PathBuf),
+}
+
+/// The files that were not put back, for people.
+fn but_for(kept: &[Kept]) -> String {
+    if kept.is_empty() {
+        return String::new();
+    }
+    let files = kept.iter().map(|one| match &one.copy {
+        Some(copy) => {
+            let copy = copy.display().to_string();
+            format!("{} (what it held is in {})", Quoted(one.path.as_str()), Quoted(&copy))
+        }
+        None => Quoted(one.path.as_str()).to_string(),
+    });
+    format!(", but for what somebody else changed meanwhile: {}", files.collect::<Vec<_>>().join(", "))
 }
 
 impl Error {

@@ -4,12 +4,19 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
+use crate::apply::is_trusted;
 use crate::{Error, STATE_FOLDER};
 
 const LOCK: &str = "lock";
 /// How often the file may vanish between opening and locking it. Each time somebody else got something done.
 const MAX_TRIES: usize = 1_000;
+
+/// How often somebody may only look at a lock that is about to be taken, and how long each is waited for.
+const MAX_LOOKERS: usize = 100;
+const LOOK: Duration = Duration::from_millis(1);
 
 /// The right to change a package. It ends when this is dropped, or with the process.
 #[derive(Debug)]
@@ -27,7 +34,9 @@ pub struct Lock {
 /// [`Error::Locked`] when somebody has it, or has it for a package around this one; what the system refuses.
 pub fn lock(root: &Path, who: &str) -> Result<Lock, Error> {
     for outer in root.ancestors().skip(1).filter(|outer| !outer.as_os_str().is_empty()) {
-        if let Some(holder) = holder(outer) {
+        // In a folder that many share, anybody could be in the way of all.
+        let is_trusted = is_trusted(outer, &outer.join(STATE_FOLDER).join(LOCK)).unwrap_or(false);
+        if let Some(holder) = holder(outer).filter(|_| is_trusted) {
             return Err(Error::Locked { root: outer.into(), holder });
         }
     }
@@ -65,14 +74,18 @@ pub fn lock(root: &Path, who: &str) -> Result<Lock, Error> {
 
 /// Locks a file that nobody else has for himself. Those who only look whether anybody has it are waited for: they are done
 /// at once.
+#[expect(clippy::disallowed_methods, reason = "a lock can be waited for, but not for a moment only")]
 fn take(file: &File) -> Result<(), TryLockError> {
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => {
-            file.try_lock_shared()?;
-            file.lock().map_err(TryLockError::Error)
+    for _ in 0..MAX_LOOKERS {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => {}
+            other => return other,
         }
-        other => other,
+        file.try_lock_shared()?;
+        file.unlock().map_err(TryLockError::Error)?;
+        thread::sleep(LOOK);
     }
+    Err(TryLockError::WouldBlock)
 }
 
 /// Whether a folder has the file of a lock, held or not: then it is one of ours.

@@ -45,16 +45,18 @@ pub(crate) struct Plan {
 }
 
 /// Which folder a plan is for. A journal that came from elsewhere, as with a clone, is not obeyed.
+///
+/// The number of the device is no part of it: some file systems get another one when they are mounted again, and a power
+/// cut is when the journal is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Home {
-    device: u64,
     inode: u64,
 }
 
 impl Home {
     pub fn of(root: &Path) -> Result<Self, Error> {
         let metadata = fs::metadata(root).map_err(Error::io("read", root))?;
-        Ok(Self { device: metadata.dev(), inode: metadata.ino() })
+        Ok(Self { inode: metadata.ino() })
     }
 }
 
@@ -306,7 +308,7 @@ mod tests {
             Package::from_entries(files, Limits::default()).unwrap()
         };
         Plan::between(
-            Home { device: 1, inode: 2 },
+            Home { inode: 2 },
             &package(&[("a", "1"), ("b", "2")]),
             &package(&[("b", "3\n"), ("c/d", "")]),
         )

@@ -77,7 +77,7 @@ impl Run<'_> {
     /// Makes the whole change, and makes it last. What fails is taken back, see [`crate::back`].
     pub fn all(&mut self) -> Result<Applied, Error> {
         self.forward().map_err(|cause| match self.back() {
-            Ok(()) => Error::Undone { cause: Box::new(cause) },
+            Ok(kept) => Error::Undone { cause: Box::new(cause), kept },
             Err(undo) => Error::Half { cause: Box::new(cause), undo: Box::new(undo) },
         })
     }
@@ -99,6 +99,7 @@ impl Run<'_> {
         for (number, entry) in plan.removed.iter().enumerate() {
             match self.state(&entry.path, Some(entry.before), None)? {
                 State::New => {}
+                State::Torn(_) | State::Foreign if self.is_turning(&entry.path)? => {}
                 State::Old => {
                     let path = self.root.join(entry.path.as_str());
                     remove_to(&path, &Plan::old_removed(self.root, number))?;
@@ -111,6 +112,14 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether no file is at a path because the change makes a folder of a file there, or a file of a folder around it.
+    pub(crate) fn is_turning(&self, path: &SafePath) -> Result<bool, Error> {
+        let written = self.plan.written.iter().map(|entry| &entry.path);
+        let mut others = written.chain(self.plan.removed.iter().map(|entry| &entry.path));
+        let turns = others.any(|other| other != path && (other.starts_with(path) || path.starts_with(other)));
+        Ok(turns && matches!(at(self.root, path, 0)?, Found::Nothing | Found::Folder))
     }
 
     /// Writes all new files. Until they have their names, nothing of the package has changed.
@@ -274,11 +283,23 @@ impl Run<'_> {
     fn remove_empty_folders(&mut self) {
         let folders = folders_of(self.plan.removed.iter().map(|entry| &entry.path));
         for folder in folders.iter().rev() {
+            if self.plan.written.iter().any(|entry| entry.path == *folder) {
+                remove_empty_inside(&self.root.join(folder.as_str()));
+            }
             // One that holds something stays.
             if fs::remove_dir(self.root.join(folder.as_str())).is_ok() {
                 self.steps.reached(Step::FolderRemoved);
             }
         }
+    }
+}
+
+/// Removes folders in a folder that hold nothing but folders: no package knows them, and a file is to be in their place.
+fn remove_empty_inside(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+        remove_empty_inside(&entry.path());
+        let _ = fs::remove_dir(entry.path());
     }
 }
 
@@ -312,11 +333,12 @@ fn remove_to(path: &Path, old: &Path) -> Result<(), Error> {
     .map_err(Error::io("remove", path))
 }
 
-/// Whether a file is what a power cut leaves of another one: its beginning, and zeros.
+/// Whether a file is what a power cut leaves of another one: its beginning, with zeros where something was not written.
 pub(crate) fn is_torn(now: &File, after: &File) -> bool {
-    let (now, after) = (now.content(), after.content());
-    let equal = now.iter().zip(after).take_while(|(now, after)| now == after).count();
-    now.len() <= after.len() && now[equal..].iter().all(|byte| *byte == 0)
+    let holds_no_other = |now: &[u8], after: &[u8]| {
+        now.len() <= after.len() && now.iter().zip(after).all(|(now, after)| now == after || *now == 0)
+    };
+    now.mode() == after.mode() && holds_no_other(now.content(), after.content())
 }
 
 /// Removes a file of ours. Where a folder is, or nothing, there is none.

@@ -27,6 +27,8 @@ pub enum Step {
     FileRestored,
     /// Everything is on the disk.
     Synced,
+    /// Something that was kept to take the change back is gone.
+    OldForgotten,
     /// The journal is gone: the change was made, or taken back.
     JournalRemoved,
 }

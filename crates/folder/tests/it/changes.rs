@@ -267,3 +267,39 @@ fn copies_are_saved_outside() {
     );
     assert_eq!(mode & 0o777, 0o700, "what was private stays so");
 }
+
+#[test]
+fn nobody_can_read_more_while_a_file_is_replaced() {
+    let before = package(&[("secret", "old"), ("other", "old")]);
+    let after = package(&[("secret", "new"), ("other", "new")]);
+    let place = Place::with(&before);
+    fs::set_permissions(place.path("secret"), fs::Permissions::from_mode(0o600)).unwrap();
+    let mut looked = 0;
+    let mut look = |_| {
+        let journal = place.path(".lanai-change/journal");
+        let held = [journal, place.path("secret")].into_iter().chain(
+            temporaries(&place)
+                .into_iter()
+                .filter(|name| name.ends_with("-1.tmp"))
+                .map(|name| place.path(&name)),
+        );
+        for path in held {
+            if let Ok(found) = fs::symlink_metadata(&path) {
+                assert_eq!(found.permissions().mode() & 0o077, 0, "{}", path.display());
+                looked += 1;
+            }
+        }
+    };
+    lanai_folder::apply(&place.lock(), &before, &after, &mut place.copies(), &mut look).unwrap();
+    assert!(looked > 10, "there was something to look at: {looked}");
+}
+
+#[test]
+fn a_file_takes_the_place_of_a_folder_in_which_an_empty_one_is() {
+    let (before, after) = (package(&[("a/b", "1")]), package(&[("a", "a file")]));
+    let place = Place::with(&before);
+    fs::create_dir_all(place.path("a/nothing/at/all")).unwrap();
+    let applied = place.apply(&before, &after).unwrap();
+    assert_eq!((applied.written, applied.removed, applied.kept.len()), (1, 1, 0));
+    assert_eq!(place.package(), after);
+}

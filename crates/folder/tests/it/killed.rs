@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lanai_folder::{Copies, Error, Recovery, Replaced, Step, Unfinished, apply, lock, recover, view};
+use lanai_folder::{Copies, Error, Kept, Recovery, Replaced, Step, Unfinished, apply, lock, recover, view};
 use lanai_krm::Package;
 use lanai_types::Limits;
 
@@ -146,7 +146,7 @@ fn killed_behind_any_step_the_folder_is_old_or_new() {
         let (expected, as_expected) = match die_at {
             _ if die_at < written => (before(), recovery == Recovery::Undone),
             _ if die_at == all.len() => (after(), recovery == Recovery::Nothing),
-            _ => (after(), matches!(recovery, Recovery::Finished(_))),
+            _ => (after(), matches!(&recovery, Recovery::Finished(applied) if applied.kept.is_empty())),
         };
         assert!(as_expected, "killed behind step {die_at} ({}): {recovery:?}", all[die_at - 1]);
         assert_eq!(place.package(), expected, "killed behind step {die_at} ({})", all[die_at - 1]);
@@ -210,6 +210,7 @@ fn killed_while_a_failed_change_is_taken_back_the_folder_is_old_or_new() {
         let place = Place::with(&before());
         run_with(&place.root(), "apply", die_at, &lose);
         let recovery = recover(&place.root(), &mut place.copies(), &mut ()).unwrap();
+        // Behind the last step the journal is gone.
         let expected = if die_at == all.len() { before() } else { after() };
         assert_eq!(
             place.package(),
@@ -276,4 +277,31 @@ fn somebodys_work_after_the_kill_is_kept() {
     assert_eq!(applied.kept.len(), 1);
     assert_eq!(std::fs::read_to_string(place.path("Kptfile")).unwrap(), "edited");
     assert_eq!(std::fs::read_to_string(copies.folder().unwrap().join("Kptfile")).unwrap(), "new");
+}
+
+/// Killed when a file had its new content already; then somebody edited it, and the change cannot be finished.
+#[test]
+fn somebodys_work_stays_when_a_change_is_taken_back_and_what_it_replaced_is_saved() {
+    let all = run(&Place::with(&before()).root(), "apply", usize::MAX);
+    let renamed = all.iter().enumerate().filter(|(_, step)| *step == "FileRenamed");
+    let last = 1 + renamed.map(|(at, _)| at).max().unwrap();
+    let place = Place::with(&before());
+    run(&place.root(), "apply", last - 1);
+    std::fs::write(place.path("Kptfile"), "edited").unwrap();
+    let mut lose = |step| {
+        if matches!(step, Step::TemporaryWritten | Step::OldKept) {
+            lose_temporaries(&place.root());
+        }
+    };
+    let mut copies = place.copies();
+    let error = recover(&place.root(), &mut copies, &mut lose).unwrap_err();
+    let Error::Undone { kept, .. } = &error else { panic!("{error}") };
+    let copy = copies.folder().unwrap().join("Kptfile.2");
+    assert_eq!(kept[..], [Kept { path: "Kptfile".parse().unwrap(), copy: Some(copy.clone()) }], "{error}");
+    assert_eq!(std::fs::read_to_string(&copy).unwrap(), "old", "what the change had replaced");
+    assert_eq!(std::fs::read_to_string(place.path("Kptfile")).unwrap(), "edited");
+    assert!(
+        error.to_string().contains(", but for what somebody else changed meanwhile: \"Kptfile\""),
+        "{error}"
+    );
 }
