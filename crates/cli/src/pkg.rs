@@ -25,7 +25,7 @@ mod diff;
 mod dirty;
 mod get;
 mod handed;
-mod ignored;
+pub(crate) mod ignored;
 mod init;
 mod kptfile;
 pub(crate) mod local;

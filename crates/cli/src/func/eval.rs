@@ -17,6 +17,7 @@ use super::{grants, render, save, work};
 use crate::failure::{Failure, cause};
 use crate::io::{Exit, Io};
 use crate::persona::Persona;
+use crate::pkg::ignored;
 use crate::pkg::local::{self, Local, Purpose};
 use crate::pkg::patch;
 
@@ -95,6 +96,7 @@ fn package(
     let in_place = output == Output::InPlace && !eval.diff;
     let purpose = if in_place { Purpose::Change("lanai fn eval") } else { Purpose::Look };
     let local = open(target, purpose, io)?;
+    ignored::warn(&local.package, persona.dialect(), io);
     let inside = config(eval, &mut step, &local.root, io)?;
     step.withheld.clone_from(&inside);
     let runtime = Runtime::new(&eval.common, persona, io)?;

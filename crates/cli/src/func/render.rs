@@ -20,6 +20,7 @@ use super::{replay, work};
 use crate::failure::Failure;
 use crate::io::{Exit, Io};
 use crate::persona::Persona;
+use crate::pkg::ignored;
 use crate::pkg::local::{Local, Purpose};
 use crate::pkg::patch;
 
@@ -45,6 +46,7 @@ fn once(render: &Render, output: &Output, persona: Persona, io: &mut Io<'_>) -> 
     let changes = *output == Output::InPlace && !render.diff;
     let purpose = if changes { Purpose::Change("lanai fn render") } else { Purpose::Look };
     let local = Local::open(&render.folder, purpose, io)?;
+    ignored::warn(&local.package, persona.dialect(), io);
     let status = if render.no_status || !changes { StatusPolicy::Leave } else { StatusPolicy::Write };
     let exec = if render.allow_exec { ExecPolicy::Allowed } else { ExecPolicy::Refused };
     let options = runtime::options(&local.name(), &render.common, exec, status, persona, io)?;

@@ -11,6 +11,7 @@ use super::output::{self, Output};
 use crate::failure::Failure;
 use crate::io::{Exit, Io};
 use crate::persona::Persona;
+use crate::pkg::ignored;
 use crate::pkg::local::Purpose;
 
 pub(super) fn run(source: &Source, persona: Persona, io: &mut Io<'_>) -> Result<Exit, Failure> {
@@ -25,6 +26,7 @@ pub(super) fn run(source: &Source, persona: Persona, io: &mut Io<'_>) -> Result<
         }
     };
     let package = eval::open(&source.folder, Purpose::Look, io)?.package;
+    ignored::warn(&package, persona.dialect(), io);
     let options = ReadOptions { other_yaml: OtherYaml::Included, ignore: persona.dialect() };
     let located = package.resources(options).map_err(|error| Failure::new(error.to_string()))?;
     let items: Vec<Resource> = located

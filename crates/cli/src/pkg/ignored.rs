@@ -11,7 +11,7 @@ const SHOWN: usize = 5;
 
 /// Warns of resource files that kpt would ignore and we do not, or the other way round. Whoever asked for kpt's reading
 /// needs no warning.
-pub(super) fn warn(package: &Package, dialect: Dialect, io: &mut Io<'_>) {
+pub(crate) fn warn(package: &Package, dialect: Dialect, io: &mut Io<'_>) {
     match dialect {
         Dialect::Kpt => return,
         Dialect::Gitignore => {}

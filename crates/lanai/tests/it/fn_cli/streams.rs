@@ -60,3 +60,15 @@ fn functions_are_explained() {
         doc.stdout
     );
 }
+
+#[test]
+fn files_that_kpt_would_ignore_are_named_by_every_command_that_reads_them() {
+    let desk = Desk::new();
+    desk.write("web/.krmignore", "sub/x.yaml\n");
+    desk.write("web/deep/sub/x.yaml", CONFIG);
+    let warning = "[Warn] .krmignore does not ignore \"deep/sub/x.yaml\", but kpt would ignore it\n";
+    for command in [&["source", "web"][..], &["eval", "web", "-i", "no-op"], &["render", "web"]] {
+        let seen = desk.lanai(&[&["fn"], command].concat());
+        assert_eq!((seen.code, seen.stderr.matches(warning).count()), (Some(0), 1), "{command:?}: {seen:?}");
+    }
+}
