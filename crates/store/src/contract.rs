@@ -64,6 +64,8 @@ pub trait Store: Send + Sync {
     async fn acquire(&self, claim: Claim) -> Result<Lease, Error>;
 
     /// Extends a lease, whether or not its time is over, as long as nobody took it: [`Error::Fenced`] otherwise.
+    ///
+    /// It stays with its holder: a claim for another lease is [`Error::Invalid`], one by somebody else [`Error::Held`].
     async fn renew(&self, fence: &Fence, claim: Claim) -> Result<Lease, Error>;
 
     /// Gives a lease back; what shows its number afterwards is refused. No error if somebody else has it by now.

@@ -177,6 +177,14 @@ pub enum Invalid {
         /// The blob.
         digest: Sha256Digest,
     },
+    /// A lease that is to be renewed with the number of another one.
+    #[error("the number that is shown is that of the lease \"{shown}\", and not of \"{claimed}\"")]
+    OtherLease {
+        /// The lease of the number.
+        shown: LeaseName,
+        /// The lease that is to be renewed.
+        claimed: LeaseName,
+    },
     /// A text that is no name.
     #[error("{what} \"{raw}\" {problem}")]
     Name {

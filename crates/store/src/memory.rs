@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use crate::lease::{Claim, Fence, Lease, LeaseName};
 use crate::list::{ListRequest, Page, within};
+use crate::plan::renewable;
 use crate::transaction::{Committed, Condition, Presence, Transaction};
 use crate::watch::{Bookmarks, Record, Signal, Tail, Watch, WatchFrom, WatchRequest};
 use crate::{Error, Filter, Key, Limits, Revision, Store, Stored, check};
@@ -145,6 +146,7 @@ impl Store for MemoryStore {
     async fn renew(&self, fence: &Fence, claim: Claim) -> Result<Lease, Error> {
         let mut state = self.state();
         state.refuse_fence(fence)?;
+        renewable(&state.leases[&fence.lease], &claim)?;
         Ok(state.grant(claim, fence.number))
     }
 

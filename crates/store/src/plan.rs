@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use lanai_types::{FencingNumber, Sha256Digest};
 
+use crate::error::Invalid;
 use crate::lease::{Claim, Fence, Lease, LeaseName};
 use crate::transaction::{Blob, Committed, Condition, Presence, Transaction};
 use crate::watch::Record;
@@ -206,6 +207,9 @@ impl World {
 
     fn renew(&mut self, fence: &Fence, claim: Claim) -> Result<Lease, Error> {
         self.check_fence(fence)?;
+        let held =
+            self.leases.get(&fence.lease).expect("a fence that holds is that of a lease that is there");
+        renewable(held, &claim)?;
         Ok(self.grant(claim, fence.number))
     }
 
@@ -216,6 +220,19 @@ impl World {
         self.changes.leases.insert(lease.fence.lease.clone(), Some(lease.clone()));
         lease
     }
+}
+
+/// A renewal extends what somebody has, and gives nothing to anybody else.
+pub(crate) fn renewable(held: &Lease, claim: &Claim) -> Result<(), Error> {
+    if held.fence.lease != claim.lease {
+        let (shown, claimed) = (held.fence.lease.clone(), claim.lease.clone());
+        return Err(Invalid::OtherLease { shown, claimed }.into());
+    }
+    if held.holder != claim.holder {
+        let Lease { fence, holder, until } = held.clone();
+        return Err(Error::Held { lease: fence.lease, holder, until });
+    }
+    Ok(())
 }
 
 fn into_object(write: crate::Write) -> Option<crate::Object> {

@@ -23,6 +23,7 @@ const KEY_LEN: usize = 32;
 pub struct KeyId(pub u32);
 
 /// The keys of a store. The newest seals, all open.
+#[derive(Clone)]
 pub struct Keyring {
     path: PathBuf,
     keys: BTreeMap<KeyId, Secret>,
@@ -112,17 +113,23 @@ impl Keyring {
     }
 
     /// Adds a new key, with which everything is sealed from now on. The file has it before this returns.
+    ///
+    /// Behind an error nothing has changed here: a key that may not be in the file seals nothing.
     pub(crate) fn add_key(&mut self) -> Result<KeyId, Error> {
         let id = KeyId(self.newest().0 + 1);
-        self.keys.insert(id, Secret::random()?);
-        self.save()?;
+        let mut next = self.clone();
+        next.keys.insert(id, Secret::random()?);
+        next.save()?;
+        *self = next;
         Ok(id)
     }
 
     /// Takes all keys but the newest out of the file.
     pub(crate) fn forget_old_keys(&mut self) -> Result<(), Error> {
-        self.oldest_in_file = self.newest();
-        self.save()
+        let next = Self { oldest_in_file: self.newest(), ..self.clone() };
+        next.save()?;
+        *self = next;
+        Ok(())
     }
 
     /// The key that seals.
@@ -271,6 +278,22 @@ mod tests {
         ring.forget_old_keys().unwrap();
         let one = Keyring::load(&path).unwrap().unwrap();
         assert!(!one.has(KeyId(1)) && one.has(KeyId(2)));
+    }
+
+    #[test]
+    fn a_key_that_is_not_in_the_file_seals_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let keys = folder.path().join("keys");
+        fs::create_dir(&keys).unwrap();
+        let mut ring = Keyring::create(&keys.join("store.key")).unwrap();
+        fs::rename(&keys, folder.path().join("elsewhere")).unwrap();
+        assert!(matches!(ring.add_key(), Err(Error::Io { .. })));
+        assert_eq!(ring.newest(), KeyId(1));
+        assert!(matches!(ring.forget_old_keys(), Err(Error::Io { .. })));
+        fs::rename(folder.path().join("elsewhere"), &keys).unwrap();
+        let sealed = ring.seal(&key("secrets/a/b"), b"hidden").unwrap();
+        let again = Keyring::load(&keys.join("store.key")).unwrap().unwrap();
+        assert_eq!(again.open(ring.newest(), &key("secrets/a/b"), &sealed).unwrap(), b"hidden");
     }
 
     #[test]

@@ -140,7 +140,8 @@ async fn try_jump(session: &Session, seen: Revision) -> Result<Revision, tokio_p
             .batch_execute(&format!(
                 "DELETE FROM blob_use WHERE revision IN ({old});
                  DELETE FROM version WHERE revision IN ({old});
-                 DELETE FROM blob b WHERE NOT EXISTS (SELECT 1 FROM blob_use u WHERE u.digest = b.digest)"
+                 DELETE FROM blob b WHERE NOT EXISTS (SELECT 1 FROM blob_use u WHERE u.digest = b.digest);
+                 DELETE FROM lease"
             ))
             .await?;
         let sql = "UPDATE meta SET head = $1, horizon = $1, fence = fence + $2";

@@ -4,7 +4,6 @@
 //! locked until the commit, so that revisions become visible in their order, whichever process gives them.
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
@@ -16,6 +15,7 @@ use super::session::{Link, Session, chain, harmless};
 use crate::lease::{Fence, Lease, LeaseName, Moment};
 use crate::plan::{Changes, IndexChange, Needs, Outcome, Task, World};
 use crate::row::{Row, SharedKeyring};
+use crate::transaction::sha256;
 use crate::watch::Record;
 use crate::{Error, Key, Limits, Revision, Stored};
 
@@ -206,17 +206,19 @@ struct Done {
 
 /// Locks what a batch touches, in one order for all processes.
 async fn lock(session: &Session, needs: &Needs, channel: &str) -> Result<(), tokio_postgres::Error> {
-    let hash = |what: &str, name: &str| {
-        let mut hasher = DefaultHasher::new();
-        (channel, what, name).hash(&mut hasher);
-        hasher.finish().cast_signed()
-    };
-    let keys = needs.keys.iter().map(|key| hash("key", key.as_str()));
-    let leases = needs.leases.iter().map(|lease| hash("lease", lease.as_str()));
+    let keys = needs.keys.iter().map(|key| lock_number(channel, "key", key.as_str()));
+    let leases = needs.leases.iter().map(|lease| lock_number(channel, "lease", lease.as_str()));
     let mut locks: Vec<i64> = keys.chain(leases).collect();
     locks.sort_unstable();
     locks.dedup();
     session.execute("SELECT pg_advisory_xact_lock(x) FROM unnest($1::bigint[]) x", &[&locks]).await.map(drop)
+}
+
+/// The number of a lock. Processes of all versions must agree on it, for as long as there are any.
+fn lock_number(channel: &str, what: &str, name: &str) -> i64 {
+    let digest = sha256(format!("{channel}\0{what}\0{name}").as_bytes());
+    let first = digest.as_bytes().first_chunk().expect("a digest has more than eight bytes");
+    i64::from_be_bytes(*first)
 }
 
 async fn load_leases(
@@ -475,4 +477,16 @@ async fn slice(session: &Session, target: Revision) -> Result<Revision, Error> {
     session.execute("UPDATE meta SET horizon = $1", &[&bounds[1]]).await.map_err(failed)?;
     session.client.batch_execute("COMMIT").await.map_err(failed)?;
     Ok(Revision::new(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Computed with another program; a release that has others would write beside its predecessors.
+    #[test]
+    fn locks_have_the_same_numbers_for_ever() {
+        assert_eq!(lock_number("lanai_store_lanai", "key", "a/x/1"), 3_268_847_176_706_537_162);
+        assert_eq!(lock_number("lanai_store_lanai", "lease", "work"), -5_959_779_537_242_675_407);
+    }
 }

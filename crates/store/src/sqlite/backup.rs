@@ -8,7 +8,9 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::RESTORE_JUMP;
 use super::compact::slice;
-use super::open::{DATABASE, Found, OpenError, connect, connect_to_look, identify, say, take_lock};
+use super::open::{
+    DATABASE, Found, OpenError, connect, connect_to_look, identify, lasting_log_damage, take_lock, unfit,
+};
 use super::query::{Bounds, bounds, signed};
 use super::schema::{self, MIGRATIONS};
 use super::verify::{Finding, Verified, verify};
@@ -80,6 +82,9 @@ pub fn backup(folder: &Path, target: &Path) -> Result<Verified, BackupError> {
         return Err(BackupError::Nothing { folder: folder.to_owned() });
     }
     refuse_existing(target)?;
+    if let Some(what) = lasting_log_damage(&source)? {
+        return Err(OpenError::Damaged { path: source, what: format!("in its log: {what}") }.into());
+    }
     let connection = connect_to_look(&source)?;
     identify(&connection, &source)?;
     let fresh = beside(target);
@@ -160,21 +165,19 @@ fn check(path: &Path) -> Result<Verified, BackupError> {
 /// Moves a copy ahead of everything that its store can have given out.
 fn jump(path: &Path) -> Result<Restored, BackupError> {
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    match schema::migrate(&mut connection, MIGRATIONS) {
-        Ok(_) => {}
-        Err(schema::Error::Sqlite(error)) => return Err(say(path, error).into()),
-        Err(error @ schema::Error::TooNew { .. }) => {
-            return Err(OpenError::TooNew { path: path.to_owned(), why: error.to_string() }.into());
-        }
-    }
+    schema::migrate(&mut connection, MIGRATIONS).map_err(|error| unfit(path, error))?;
     let Bounds { head, .. } = bounds(&connection)?;
     while slice(&mut connection, head)? < head {}
     let ahead = Revision::new(head.get().saturating_add(RESTORE_JUMP).min(i64::MAX as u64));
+    // Who had a lease may have lost it in the lost store: nobody has one.
     connection
-        .execute(
-            "UPDATE meta SET head = ?1, horizon = ?1, fence = fence + ?2",
-            [signed(ahead), signed(Revision::new(RESTORE_JUMP))],
-        )
+        .execute("DELETE FROM lease", [])
+        .and_then(|_| {
+            connection.execute(
+                "UPDATE meta SET head = ?1, horizon = ?1, fence = fence + ?2",
+                [signed(ahead), signed(Revision::new(RESTORE_JUMP))],
+            )
+        })
         .map_err(|source| BackupError::Sqlite { path: path.to_owned(), source })?;
     Ok(Restored { backup: head, head: ahead })
 }

@@ -4,8 +4,10 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
+use std::time::Duration;
 
 use lanai_types::ByteSize;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::query::unsigned;
@@ -19,6 +21,9 @@ pub(crate) const DATABASE: &str = "store.db";
 const LOG: &str = "store.db-wal";
 const KEYS: &str = "store.key";
 const LOCK: &str = "store.lock";
+
+/// How often a log is looked at before it is called damaged.
+const LOOKS: u32 = 5;
 
 /// Why a store cannot be opened. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -108,6 +113,8 @@ pub(crate) fn open(
     let path = folder.join(DATABASE);
     check_files(folder, &path)?;
     let mut writer = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+    // What is refused is left as it is, with its log.
+    set_closing(&writer, Closing::LeavesLog).map_err(|error| say(&path, error))?;
     prepare(&mut writer, &path, check_up_to)?;
     File::open(folder)
         .and_then(|folder| folder.sync_all())
@@ -119,6 +126,7 @@ pub(crate) fn open(
     let wrong = |source| OpenError::Sqlite { path: path.clone(), source };
     writer.pragma_update(None, "synchronous", synchronous).map_err(wrong)?;
     let keys = open_keys(folder, &writer)?;
+    set_closing(&writer, Closing::CopiesLog).map_err(wrong)?;
     let readers = (0..readers.max(1)).map(|_| {
         let reader = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         reader.pragma_update(None, "query_only", true).map_err(wrong)?;
@@ -157,7 +165,7 @@ fn check_files(folder: &Path, path: &Path) -> Result<(), OpenError> {
 pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, OpenError> {
     let open = || {
         let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        connection.busy_timeout(std::time::Duration::from_secs(10))?;
+        connection.busy_timeout(Duration::from_secs(10))?;
         connection.set_prepared_statement_cache_capacity(128);
         Ok(connection)
     };
@@ -167,13 +175,23 @@ pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, OpenE
 /// A connection that leaves the log as it is, for those who only look.
 pub(crate) fn connect_to_look(path: &Path) -> Result<Connection, OpenError> {
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    connection
-        .set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
-        .map_err(|error| say(path, error))?;
+    set_closing(&connection, Closing::LeavesLog).map_err(|error| say(path, error))?;
     Ok(connection)
 }
 
-/// What is wrong with the log of a database, if it has one.
+/// What the last connection does with the log when it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Closing {
+    CopiesLog,
+    LeavesLog,
+}
+
+fn set_closing(connection: &Connection, closing: Closing) -> rusqlite::Result<()> {
+    let leaves = closing == Closing::LeavesLog;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, leaves).map(drop)
+}
+
+/// What is wrong with the log of a database, if it has one; nobody else writes to it.
 pub(crate) fn log_damage(path: &Path) -> Result<Option<String>, OpenError> {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
@@ -181,30 +199,55 @@ pub(crate) fn log_damage(path: &Path) -> Result<Option<String>, OpenError> {
     if !fs::metadata(&log).is_ok_and(|found| found.len() > 0) {
         return Ok(None);
     }
-    wal::damage(&log).map_err(|source| OpenError::Io { path: log, source })
+    wal::damage(&log, path).map_err(|source| OpenError::Io { path: log, source })
 }
 
+/// The same for a log that somebody may be writing: what was half written is whole when it is read
+/// again, and damage stays.
+pub(crate) fn lasting_log_damage(path: &Path) -> Result<Option<String>, OpenError> {
+    let mut found = log_damage(path)?;
+    for _ in 1..LOOKS {
+        if found.is_none() {
+            break;
+        }
+        found = log_damage(path)?;
+    }
+    Ok(found)
+}
+
+/// Looks at everything before anything is changed.
 fn prepare(connection: &mut Connection, path: &Path, check_up_to: ByteSize) -> Result<(), OpenError> {
     let found = identify(connection, path)?;
     let wrong = |error| say(path, error);
-    if found == Found::New {
-        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(wrong)?;
-    }
-    connection.pragma_update(None, "journal_mode", "WAL").map_err(wrong)?;
-    match schema::migrate(connection, MIGRATIONS) {
-        Ok(_) => {}
-        Err(schema::Error::Sqlite(error)) => return Err(say(path, error)),
-        Err(error @ schema::Error::TooNew { .. }) => {
-            return Err(OpenError::TooNew { path: path.to_owned(), why: error.to_string() });
+    match found {
+        Found::New => connection.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(wrong)?,
+        Found::Ours => {
+            schema::check(connection, MIGRATIONS).map_err(|error| unfit(path, error))?;
+            check_pages(connection, path, check_up_to)?;
+            check_meta(connection, path)?;
         }
     }
-    let size = fs::metadata(path).map_or(0, |found| found.len());
-    if ByteSize::bytes(size) <= check_up_to
-        && let Some(what) = quick_check(connection).map_err(wrong)?
-    {
-        return Err(OpenError::Damaged { path: path.to_owned(), what });
+    connection.pragma_update(None, "journal_mode", "WAL").map_err(wrong)?;
+    schema::migrate(connection, MIGRATIONS).map_err(|error| unfit(path, error)).map(drop)
+}
+
+/// Why the tables are not those of this program.
+pub(crate) fn unfit(path: &Path, error: schema::Error) -> OpenError {
+    match error {
+        schema::Error::Sqlite(error) => say(path, error),
+        schema::Error::TooNew { .. } => OpenError::TooNew { path: path.to_owned(), why: error.to_string() },
     }
-    check_meta(connection, path)
+}
+
+fn check_pages(connection: &Connection, path: &Path, check_up_to: ByteSize) -> Result<(), OpenError> {
+    let size = fs::metadata(path).map_or(0, |found| found.len());
+    if ByteSize::bytes(size) > check_up_to {
+        return Ok(());
+    }
+    match quick_check(connection).map_err(|error| say(path, error))? {
+        None => Ok(()),
+        Some(what) => Err(OpenError::Damaged { path: path.to_owned(), what }),
+    }
 }
 
 #[derive(Debug, PartialEq, Eq)]

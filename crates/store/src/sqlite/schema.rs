@@ -75,12 +75,18 @@ pub(crate) enum Error {
     Sqlite(#[from] rusqlite::Error),
 }
 
-/// Brings the tables to the newest version, in one transaction; returns the version that was there.
-pub(crate) fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<usize, Error> {
+/// The version of the tables, if this program knows it.
+pub(crate) fn check(connection: &Connection, migrations: &[&str]) -> Result<usize, Error> {
     let found = version(connection)?;
     if found > migrations.len() {
         return Err(Error::TooNew { found, known: migrations.len() });
     }
+    Ok(found)
+}
+
+/// Brings the tables to the newest version, in one transaction; returns the version that was there.
+pub(crate) fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<usize, Error> {
+    let found = check(connection, migrations)?;
     if found == migrations.len() {
         return Ok(found);
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::open::{OpenError, connect_to_look, identify, log_damage, say};
+use super::open::{OpenError, connect_to_look, identify, lasting_log_damage, say};
 use super::query::{COLUMNS, read_row, unsigned};
 use crate::plan::index_entries;
 use crate::row::{attributes, digests};
@@ -49,7 +49,7 @@ pub fn verify(path: &Path) -> Result<Verified, OpenError> {
     let mut verified = Verified::default();
     let mut connection = connect_to_look(path)?;
     identify(&connection, path)?;
-    if let Some(what) = log_damage(path)? {
+    if let Some(what) = lasting_log_damage(path)? {
         verified.find(format!("in the log: {what}"));
         return Ok(verified);
     }

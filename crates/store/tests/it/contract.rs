@@ -50,7 +50,7 @@ cases! {
     },
     history::{compaction_forgets_history_and_nothing_else, compaction_out_of_range, tombstones_go},
     blobs::{blobs_live_with_what_names_them, a_missing_blob_is_named, blobs_are_kept_for_history},
-    leases::{a_lease_has_one_holder, a_fence_guards_a_commit, fencing_numbers_grow, a_renewal_keeps_the_number},
+    leases::{a_lease_has_one_holder, a_fence_guards_a_commit, fencing_numbers_grow, a_renewal_keeps_the_number, a_number_renews_its_own_lease_only},
     limits::{limits_hold_on_their_edges, what_makes_no_sense_is_refused},
 }
 

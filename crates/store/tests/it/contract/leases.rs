@@ -1,5 +1,6 @@
 //! Leases and their fencing numbers.
 
+use lanai_store::error::Invalid;
 use lanai_store::lease::Moment;
 use lanai_store::{Condition, Error, Fence, Store, Transaction, Write};
 
@@ -63,4 +64,16 @@ pub async fn a_renewal_keeps_the_number(store: &dyn Store) {
     // Who was fenced gives back what it does not have.
     store.release(&first.fence).await.unwrap();
     store.commit(guarded(&second.fence, "a/x/1")).await.unwrap();
+}
+
+pub async fn a_number_renews_its_own_lease_only(store: &dyn Store) {
+    let ann = store.acquire(claim("work", "ann", 0, 10)).await.unwrap();
+    let bob = store.acquire(claim("other", "bob", 0, 10)).await.unwrap();
+    let error = store.renew(&ann.fence, claim("other", "ann", 1, 10)).await.unwrap_err();
+    let (shown, claimed) = ("work".parse().unwrap(), "other".parse().unwrap());
+    assert_eq!(error, Error::Invalid(Invalid::OtherLease { shown, claimed }));
+    let error = store.renew(&ann.fence, claim("work", "bob", 1, 10)).await.unwrap_err();
+    assert!(matches!(error, Error::Held { .. }), "{error:?}");
+    store.commit(guarded(&bob.fence, "a/x/1")).await.unwrap();
+    store.commit(guarded(&ann.fence, "a/x/2")).await.unwrap();
 }

@@ -19,7 +19,7 @@ use super::cluster::{Cluster, Disk};
 use super::open;
 use crate::judge::{Ending, LIMITS, Workload};
 use crate::support::{
-    PATIENCE, event, events, key, lines, list, object, rev, signal, text, under, watch_after,
+    PATIENCE, claim, event, events, key, lines, list, object, rev, signal, text, under, watch_after,
 };
 
 /// Clients that roam: each call goes to another process.
@@ -140,6 +140,7 @@ async fn a_server_that_forgot_goes_on_where_nothing_was() {
     }
     let mut watch = watch_after(&store, 0, under("a")).await;
     assert_eq!(events(&mut watch, 5).await.len(), 5);
+    let fence = store.acquire(claim("work", "ann", 0, 10)).await.unwrap().fence;
     cluster.ask("DELETE FROM forgot.version WHERE revision > 3; DELETE FROM forgot.current WHERE revision > 3; UPDATE forgot.meta SET head = 3");
     let jumped = rev(5 + RESTORE_JUMP);
     let refused = store.create(key("a/x/4"), object("")).await;
@@ -153,4 +154,6 @@ async fn a_server_that_forgot_goes_on_where_nothing_was() {
     let error = signal(&mut watch).await.unwrap_err();
     assert_eq!(error, Error::Expired { asked: rev(5), horizon: jumped });
     assert_eq!(lines(&list(&store, under("a")).await).len(), 4);
+    let error = store.renew(&fence, claim("work", "ann", 1, 10)).await.unwrap_err();
+    assert!(matches!(error, Error::Fenced { newest: None, .. }), "somebody else may have had it: {error:?}");
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use lanai_store::sqlite::{BackupError, RESTORE_JUMP, backup, restore, verify};
-use lanai_store::{Blob, Error, Object, Store, Transaction, WatchRequest, Write};
+use lanai_store::{Blob, Condition, Error, Object, Store, Transaction, WatchRequest, Write};
 
 use super::{close, open};
 use crate::support::{claim, key, lines, list, object, rev, text, under};
@@ -48,6 +48,10 @@ async fn a_restored_store_goes_on_where_nothing_was() {
     store.delete(key("a/x/2"), rev(2)).await.unwrap();
     store.create(key("secrets/x/3"), Object::sealed("hidden")).await.unwrap();
     let fence = store.acquire(claim("work", "ann", 0, 10)).await.unwrap().fence;
+    let guarded = Transaction {
+        conditions: vec![Condition::Holds(fence.clone())],
+        ..Write::Create { key: key("a/x/9"), object: object("") }.into()
+    };
     backup(&first, &target).unwrap();
     // Lost with the first store.
     store.update(key("a/x/1"), rev(1), object("lost")).await.unwrap();
@@ -71,6 +75,9 @@ async fn a_restored_store_goes_on_where_nothing_was() {
     let error = store.update(key("a/x/1"), rev(5), object("new")).await.unwrap_err();
     assert!(matches!(error, Error::Conflict { .. }), "the lost write is not built upon: {error}");
     assert_eq!(store.create(key("a/x/2"), object("new")).await.unwrap(), rev(5 + RESTORE_JUMP));
+    // Somebody else may have got the lease in the first store, behind the backup.
+    let error = store.commit(guarded).await.unwrap_err();
+    assert!(matches!(error, Error::Fenced { newest: None, .. }), "{error:?}");
     assert!(store.acquire(claim("work", "bob", 10, 10)).await.unwrap().fence.number > fence.number);
     close(store, &second);
 }
