@@ -43,7 +43,7 @@ pub(crate) fn lossless(document: &Document) -> String {
         gone: gone_comments(tree),
         habits: OnceCell::new(),
         notation: OnceCell::new(),
-        crlf: uses_crlf(&document.source),
+        crlf: uses_crlf(tree.span.of(&document.source)),
         finished_last: Cell::new(false),
         composed: RefCell::default(),
         moving: RefCell::default(),
@@ -63,9 +63,9 @@ fn gone_comments(tree: &Tree) -> Vec<Span> {
     gone
 }
 
-/// Whether the first line ends with `\r\n`.
-fn uses_crlf(source: &str) -> bool {
-    let bytes = source.as_bytes();
+/// Whether the first line of a text ends with `\r\n`.
+fn uses_crlf(text: &str) -> bool {
+    let bytes = text.as_bytes();
     memchr::memchr(b'\n', bytes).is_some_and(|at| at > 0 && bytes[at - 1] == b'\r')
 }
 
@@ -93,6 +93,12 @@ enum Step {
 struct Original {
     entry: Entry,
     fate: Fate,
+}
+
+/// A place for new entries of a block collection.
+struct Gap<'a> {
+    at: u32,
+    layout: Layout<'a>,
 }
 
 /// What became of it.
@@ -235,25 +241,34 @@ impl Emitter<'_> {
             return;
         };
         let front = self.extent(*first);
-        if !removed.is_empty() {
-            self.cut_runs(id, front, splices);
-        }
+        let mut behind_dash = if removed.is_empty() { None } else { self.cut_runs(id, front, splices) };
         let next = first_kept.map(|entry| self.extent(entry));
         let mut after: Option<Entry> = None;
+        // Where new entries go between two that stand in the source, and how they are written there.
+        let mut gap: Option<Gap<'_>> = None;
         for entry in &entries {
             if !self.is_new(*entry) {
                 after = Some(*entry);
-                self.entry_comments(id, *entry, splices);
+                gap = None;
+                self.entry_comments(id, *entry, behind_dash.take(), splices);
                 continue;
             }
-            let at = match (after, next) {
-                (Some(before), _) => self.extent(before).end,
-                (None, Some(next)) if front.inline => next.lead,
-                (None, Some(next)) => next.start,
-                (None, None) => continue,
+            let Gap { at, layout } = match &gap {
+                Some(gap) => gap,
+                None => {
+                    let at = match (after, first_kept.zip(next)) {
+                        (Some(before), _) => self.extent(before).end,
+                        (None, Some((kept, next))) if front.inline => {
+                            self.extents.lead_behind_dash(kept.first, next.lead)
+                        }
+                        (None, Some((_, next))) => next.start,
+                        (None, None) => continue,
+                    };
+                    gap.insert(Gap { at, layout: self.safe_layout(id, at) })
+                }
             };
-            let layout = self.safe_layout(id, at);
-            let lines = self.entry_lines(id, *entry, &layout);
+            let at = *at;
+            let lines = self.entry_lines(id, *entry, layout);
             if after.is_none() && front.inline {
                 let column = self.tree.node(id).column as usize;
                 splices.push(Splice::insert(
@@ -277,8 +292,11 @@ impl Emitter<'_> {
         originals
     }
 
-    /// One cut for each run of removed entries; `front` is the extent of the first entry of the source.
-    fn cut_runs(&self, id: NodeId, front: Extent, splices: &mut Vec<Splice>) {
+    /// One cut for each run of removed entries; `front` is the extent of the first entry of the source. Where that shares its
+    /// line with what stands before it, the next entry takes its place, unless comments that belong to none of them stand
+    /// between; then it is returned where that entry begins.
+    fn cut_runs(&self, id: NodeId, front: Extent, splices: &mut Vec<Splice>) -> Option<u32> {
+        let mut behind_dash = None;
         let originals = self.originals(id);
         let column = self.tree.node(id).column as usize;
         let mut at = 0;
@@ -292,7 +310,17 @@ impl Emitter<'_> {
             let last = self.extent(originals[at + run - 1].entry);
             let next = originals.get(at + run).map(|original| self.extent(original.entry));
             let span = match next {
-                Some(next) if at == 0 && front.inline => self.front_cut(first.lead, last.end, next.lead),
+                Some(next) if at == 0 && front.inline => {
+                    let moves_up = !Span { start: last.end, end: next.lead.max(last.end) }
+                        .of(&self.document.source)
+                        .contains('#');
+                    let lead = self.extents.lead_behind_dash(originals[run].entry.first, next.lead);
+                    behind_dash = moves_up.then_some(lead);
+                    behind_dash.map_or_else(
+                        || self.cut_to_dash(first.lead, last.end),
+                        |lead| Span { start: first.lead, end: lead },
+                    )
+                }
                 _ => self.extents.removed_lines(first.start, last.end),
             };
             let before = at.checked_sub(1).map(|before| originals[before].entry);
@@ -301,18 +329,14 @@ impl Emitter<'_> {
             splices.push(Splice::replace(span, String::new()));
             at += run;
         }
+        behind_dash
     }
 
-    /// The cut for entries that share their line with what stands before them: the next entry takes their place, unless
-    /// comments that belong to none of them stand between.
-    fn front_cut(&self, start: u32, end: u32, next: u32) -> Span {
-        let source = &self.document.source;
-        let gap = Span { start: end, end: next.max(end) };
-        if !gap.of(source).contains('#') {
-            return Span { start, end: next };
-        }
-        let text = Span { start, end }.of(source);
-        Span { start, end: start + Span::new(text.trim_end_matches(['\n', '\r']).len(), 0).start }
+    /// The cut for entries behind a dash that leaves it alone on its line.
+    fn cut_to_dash(&self, start: u32, end: u32) -> Span {
+        let text = Span { start, end }.of(&self.document.source);
+        let end = start + Span::new(text.trim_end_matches(['\n', '\r']).len(), 0).start;
+        Span { start: self.end_of_text_before(start), end }
     }
 
     /// The lines of a new entry of a block collection that stands in the source.

@@ -22,6 +22,14 @@ pub(crate) struct Extent {
     pub inline: bool,
 }
 
+/// The comments above an entry.
+struct Head {
+    /// Where they begin; where the entry does if there are none.
+    start: u32,
+    /// Where the topmost begins that an edit replaced.
+    changed: Option<u32>,
+}
+
 impl<'a> Extents<'a> {
     pub fn new(source: &'a str, tree: &'a Tree) -> Self {
         Self { source, tree }
@@ -229,8 +237,12 @@ impl<'a> Extents<'a> {
     pub fn entry(&self, first: NodeId, last: NodeId) -> Extent {
         let content = self.content_start(first);
         let inline = !self.begins_line(content);
-        let lead =
-            if inline { content } else { self.behind_blank_lines(self.head_start(first, content), content) };
+        let lead = if inline {
+            content
+        } else {
+            let head = self.head(first, content);
+            self.behind_blank_lines(head.start, head.changed.unwrap_or(content))
+        };
         let start = if inline { content } else { self.line_start(lead) };
         Extent { lead, start, end: self.end_of_lines(self.entry_end(first, last)), inline }
     }
@@ -241,7 +253,12 @@ impl<'a> Extents<'a> {
 
     /// Where the head comment of an entry begins, if it stands on lines of its own; else where the entry begins.
     fn head_start(&self, first: NodeId, content: u32) -> u32 {
+        self.head(first, content).start
+    }
+
+    fn head(&self, first: NodeId, content: u32) -> Head {
         let mut lead = content;
+        let mut changed = None;
         let mut at = Some(first);
         while let Some(id) = at {
             if let Some(head) = self.tree.comments(id).and_then(|comments| comments.head.as_ref()) {
@@ -251,13 +268,25 @@ impl<'a> Extents<'a> {
                     && self.begins_line(span.start)
                     && self.only_trivia(span.end, lead)
                 {
-                    lead = self.behind_notice(span.start, lead);
+                    // One that an edit replaced is of the entry as a whole.
+                    lead = if head.changed { span.start } else { self.behind_notice(span.start, lead) };
+                    changed = if head.changed { Some(lead) } else { changed };
                 }
             }
             // What stands above a dash may be of the mapping or of the key behind it.
             at = self.tree.node(id).first.get().filter(|child| self.in_source(*child));
         }
-        lead
+        Head { start: lead, changed }
+    }
+
+    /// Where an entry begins when it comes to stand behind the dash of its first line: behind a comment above it that an edit
+    /// took away.
+    pub fn lead_behind_dash(&self, first: NodeId, lead: u32) -> u32 {
+        let content = self.content_start(first);
+        let above = std::iter::successors(Some(first), |id| self.tree.node(*id).first.get());
+        let heads = above.filter_map(|id| self.tree.comments(id)?.head.as_ref());
+        let mut emptied = heads.filter(|head| head.changed && head.text.as_deref() == Some(""));
+        if emptied.any(|head| (lead..content).contains(&head.span.start)) { content } else { lead }
     }
 
     /// Where the comment that begins at `start` begins to be of what stands at `content`. A comment at the top of the document

@@ -331,6 +331,11 @@ impl<'a> NodeRef<'a> {
                     Kind::Scalar => match (one.resolved(), other.resolved()) {
                         (Resolved::Int(one), Resolved::Int(other)) => one == other,
                         (Resolved::Float(one), Resolved::Float(other)) => one.to_bits() == other.to_bits(),
+                        (Resolved::Bool(one), Resolved::Bool(other)) => one == other,
+                        // One is only what a reader may make of the other.
+                        (Resolved::Timestamp, Resolved::Str) | (Resolved::Str, Resolved::Timestamp) => {
+                            one.value() == other.value()
+                        }
                         (is, was) => is == was && one.value() == other.value(),
                     },
                     Kind::Alias => one.value() == other.value(),

@@ -88,9 +88,10 @@ impl Edit {
 /// What people may not expect of an edit that was done as asked.
 fn surprises(before: &Document, after: &Document, path: &Path) -> Vec<String> {
     let mut found = Vec::new();
-    if let Some(Segment::Key(key)) = path.segments().last() {
-        let twice = before.duplicate_keys().iter().any(|twice| twice.key == *key);
-        if twice {
+    if let Some((Segment::Key(key), parent)) = path.segments().last().zip(path.parent()) {
+        let mapping = before.root().find(&parent).ok().into_iter();
+        let keys = mapping.flat_map(|mapping| mapping.target().entries()).map(|(found, _)| found.target());
+        if keys.filter(|found| found.kind() == Kind::Scalar && found.value() == *key).count() > 1 {
             found.push(format!(
                 "the key \"{key}\" stands more than once in a mapping; the first one was meant"
             ));

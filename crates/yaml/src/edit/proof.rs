@@ -183,7 +183,8 @@ impl Lines {
             let start = tree.start(id);
             spans.filter(move |span| span.end <= start).map(move |span| (span, start))
         });
-        let about_more = above.filter(|(span, _)| !after.tree.gone.contains(span)).map(|(span, start)| {
+        let gone: HashSet<u32> = after.tree.gone.iter().map(|span| span.start).collect();
+        let about_more = above.filter(|(span, _)| !gone.contains(&span.start)).map(|(span, start)| {
             let line = source[..span.start as usize].rsplit(['\n', '\r']).next().unwrap_or("");
             if !line.trim().is_empty() {
                 return span.of(source).to_owned();

@@ -40,15 +40,23 @@ impl Emitter<'_> {
         comment.text.as_deref().filter(|text| !text.is_empty())
     }
 
-    /// Head and foot comments that were added to an entry of a block collection.
-    pub(super) fn entry_comments(&self, parent: NodeId, entry: Entry, splices: &mut Vec<Splice>) {
+    /// Head and foot comments that were added to an entry of a block collection. `behind_dash` is where it begins, if it comes
+    /// to stand behind a dash.
+    pub(super) fn entry_comments(
+        &self,
+        parent: NodeId,
+        entry: Entry,
+        behind_dash: Option<u32>,
+        splices: &mut Vec<Splice>,
+    ) {
         let column = self.tree.node(parent).column as usize;
         let lines = |place| self.added_lines(entry, place, column);
         if let Some(head) = lines(CommentPlace::Head) {
             let extent = self.extent(entry);
-            splices.push(if extent.inline {
+            let behind_dash = behind_dash.or(extent.inline.then_some(extent.lead));
+            splices.push(if let Some(lead) = behind_dash {
                 let text = format!("{}{}", head.trim_start_matches(' '), " ".repeat(column));
-                Splice::insert(extent.lead, text).ranked(Rank::HeadBehindDash)
+                Splice::insert(lead, text).ranked(Rank::HeadBehindDash)
             } else {
                 let line = self.extents.line_start(self.extents.content_start(entry.first));
                 Splice::insert(line, head).ranked(Rank::Head)
@@ -123,7 +131,7 @@ impl Emitter<'_> {
         Span { start: self.end_of_text_before(comment.start), end: comment.end }
     }
 
-    fn end_of_text_before(&self, at: u32) -> u32 {
+    pub(super) fn end_of_text_before(&self, at: u32) -> u32 {
         let before = &self.document.source[..at as usize];
         Span::new(before.trim_end_matches([' ', '\t']).len(), 0).start
     }

@@ -113,13 +113,20 @@ impl Emitter<'_> {
         let mut splices = splices.iter().filter(|splice| !splice.span.is_empty()).peekable();
         let mut spliced_to = 0;
         inside
-            .filter(|comment| {
+            .filter_map(|comment| {
                 while let Some(splice) = splices.next_if(|splice| splice.span.start < comment.end) {
-                    spliced_to = splice.span.end.max(spliced_to);
+                    // One that begins inside of another is left out.
+                    if splice.span.start >= spliced_to {
+                        spliced_to = splice.span.end;
+                    }
                 }
-                spliced_to <= comment.start
+                let cut = self.cut_of_comment(*comment);
+                let rest = Span { start: cut.start.max(spliced_to), end: cut.end };
+                match spliced_to {
+                    to if to <= comment.start => Some(cut),
+                    to => (to < comment.end).then_some(rest),
+                }
             })
-            .map(|comment| self.cut_of_comment(*comment))
             .collect()
     }
 

@@ -53,6 +53,9 @@ fn aliases_cannot_be_multiplied_past_the_limit() {
     }
     let error = Stream::parse(laughs.concat()).expect_err("a billion laughs");
     assert!(matches!(error.cause, Cause::Limit { name: "max_expanded_nodes", .. }), "{error}");
+    let error = within("- &a [1, 2]\n- *a\n- *a\n", |limits| limits.max_expanded_nodes = 11);
+    let error = error.expect_err("the second alias is too much");
+    assert_eq!((error.position.line, error.position.column), (3, 3), "where the alias stands");
     let hidden = format!("- &b [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n{}", "- [*b]\n".repeat(50));
     let error = within(&hidden, |limits| limits.max_expanded_nodes = 300).expect_err("closing hides nothing");
     assert!(matches!(error.cause, Cause::Limit { name: "max_expanded_nodes", .. }), "{error}");

@@ -82,7 +82,7 @@ impl<'a> Builder<'a> {
         node.last = target.into();
         self.comment_node(id);
         self.tree.has_aliases = true;
-        self.count(expanded)
+        self.count(expanded, token.span.start)
     }
 
     /// Anchor and tag before a node, in either order.
@@ -132,16 +132,15 @@ impl<'a> Builder<'a> {
             .hint("declare it with %TAG before \"---\""))
     }
 
-    /// Counts what an alias stands for. The total only grows, so that nothing is missed by closing collections.
-    fn count(&mut self, expanded: usize) -> Result<(), Fail> {
+    /// Counts what the alias at `offset` stands for. The total only grows, so that nothing is missed by closing collections.
+    fn count(&mut self, expanded: usize, offset: u32) -> Result<(), Fail> {
         if let Some(open) = self.stack.last_mut() {
             open.expanded = open.expanded.saturating_add(expanded);
         }
         self.aliased = self.aliased.saturating_add(expanded);
         let limit = self.budget.limits.max_expanded_nodes;
         if self.aliased.saturating_add(self.tree.nodes.len()) > limit {
-            let offset = self.peek().span.start as usize;
-            return Err(Fail::limit(offset, "max_expanded_nodes", limit));
+            return Err(Fail::limit(offset as usize, "max_expanded_nodes", limit));
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Which comments stay when what they stand at goes or becomes something else.
 
-use lanai_yaml::{CommentPlace, NodeMut};
+use lanai_yaml::{CommentPlace, Document, NodeMut, Stream};
 
 use super::{check, set, yaml};
 
@@ -91,4 +91,88 @@ fn a_comment_is_set_behind_a_value_that_becomes_a_block() {
     for old in [" 1 # old", " 1", " [1, 2] # old", "\n  1 # old", " |\n  text", " | # old\n  text"] {
         check(&format!("a:{old}\nb: 2\n"), edit, expected);
     }
+}
+
+#[test]
+fn a_comment_goes_where_its_entry_goes_when_the_one_before_it_leaves_the_dash() {
+    let both = |text: &'static str, comment: &'static str| {
+        let remove = |root: &mut NodeMut<'_>| {
+            assert!(root.reborrow().at_mut(0).and_then(|mut item| item.remove("a")).expect("it can go"));
+        };
+        let say = move |root: &mut NodeMut<'_>| {
+            let item = root.reborrow().at_mut(0);
+            item.and_then(|mut item| item.set_key_comment("b", CommentPlace::Head, comment))
+                .expect("it can be set");
+        };
+        let mut one = Document::parse(text).expect("it is YAML");
+        remove(&mut one.root_mut());
+        say(&mut one.root_mut());
+        let mut other = Document::parse(text).expect("it is YAML");
+        say(&mut other.root_mut());
+        remove(&mut other.root_mut());
+        assert_eq!(one.to_string(), other.to_string(), "in whichever order");
+        one.to_string()
+    };
+    assert_eq!(both("- a: 1\n  b: 2\n", "# new"), "- # new\n  b: 2\n");
+    assert_eq!(both("- a: 1\n  # h\n  b: 2\n", "# new"), "- # new\n  b: 2\n");
+    assert_eq!(both("- a: 1\n  # h\n  b: 2\n", ""), "- b: 2\n");
+    assert_eq!(both("- a: 1\n  # h\n\n  # i\n  b: 2\n", "# new"), "- # new\n  b: 2\n");
+    assert_eq!(both("- a: 1\n\n  # t\n\n  b: 2\n", "# new"), "- # new\n\n  b: 2\n");
+    let items = |root: &mut NodeMut<'_>| {
+        let mut list = root.reborrow().at_mut(0).expect("there is one");
+        assert!(list.remove_item(0).expect("it can go"));
+        list.at_mut(0)
+            .and_then(|mut item| item.set_comment(CommentPlace::Head, "# new"))
+            .expect("it can be set");
+    };
+    check("- - x\n  - y\n", items, "- # new\n  - y\n");
+    let remove = |root: &mut NodeMut<'_>| {
+        assert!(root.reborrow().at_mut(0).and_then(|mut item| item.remove("a")).expect("it can go"));
+    };
+    check("- a: 1\n\n  # t\n\n  b: 2\n", remove, "-\n\n  # t\n\n  b: 2\n");
+}
+
+#[test]
+fn a_comment_in_parts_is_replaced_as_a_whole_whatever_follows() {
+    let titled = "a: 1\n\n# T\n\n# about b\nb: 2\nc: 3\n";
+    let say = |root: &mut NodeMut<'_>, key: &str, text: &str| {
+        root.set_key_comment(key, CommentPlace::Head, text).expect("it can be set");
+    };
+    let gone = |root: &mut NodeMut<'_>| {
+        say(root, "b", "");
+        assert!(root.remove("b").expect("it can go"));
+    };
+    check(titled, gone, "a: 1\n\nc: 3\n");
+    let moved = |root: &mut NodeMut<'_>| {
+        say(root, "b", "# new");
+        root.reorder(&[1, 0, 2]).expect("it can be reordered");
+    };
+    check(titled, moved, "# new\nb: 2\na: 1\nc: 3\n");
+    let top = |root: &mut NodeMut<'_>| {
+        say(root, "a", "# new");
+        root.reorder(&[1, 0]).expect("it can be reordered");
+    };
+    check("---\n# L\n\na: 1\nb: 2\n", top, "---\nb: 2\n# new\n\na: 1\n");
+    let before = |root: &mut NodeMut<'_>| {
+        let mut mapping = root.reborrow().get_mut("m").expect("there is one");
+        mapping.set_key_comment("b", CommentPlace::Head, "# new").expect("it can be set");
+        mapping.insert_at(0, "x", 1).expect("it can be inserted");
+    };
+    check("m:\n  # T\n\n  # about b\n  b: 2\n", before, "m:\n  x: 1\n  # new\n  b: 2\n");
+}
+
+#[test]
+fn json_without_a_last_line_break_takes_what_json_spells_otherwise() {
+    for (value, spelled) in [("True", "true"), ("2020-01-01", "\"2020-01-01\"")] {
+        let mut document = Document::parse("{\"a\": 1}").expect("it is YAML");
+        document.root_mut().insert("a", yaml(value)).expect("it can be set");
+        assert_eq!(document.to_string(), format!("{{\"a\": {spelled}}}"));
+    }
+}
+
+#[test]
+fn new_lines_end_as_those_of_their_document() {
+    let mut stream = Stream::parse("a: 1\n---\r\nb: 2\r\n").expect("it can be read");
+    stream.documents_mut()[1].root_mut().insert("c", 3).expect("it can be set");
+    assert_eq!(stream.to_string(), "a: 1\n---\r\nb: 2\r\nc: 3\r\n");
 }
