@@ -1,12 +1,14 @@
 //! Comments, each merged by itself beside the value that it stands at.
 
 use lanai_krm::merge_mark::is_mark;
-use lanai_yaml::{CommentPlace, NodeMut, NodeRef, edit};
+use lanai_yaml::path::Segment;
+use lanai_yaml::{CommentPlace, Kind, NodeMut, NodeRef, edit};
 
+use crate::compare::same_comments_inside;
 use crate::conflict::ConflictKind;
 use crate::document::head_of_first_key;
 use crate::error::Error;
-use crate::fields::{Fields, Pair};
+use crate::fields::{Fields, Pair, trail_of};
 use crate::judge::{Case, Rule, Values};
 use crate::names::{Aspect, aspect};
 use crate::options::Take;
@@ -17,6 +19,22 @@ pub(crate) type Comments = [Option<String>; 3];
 pub(crate) const PLACES: [CommentPlace; 3] = [CommentPlace::Head, CommentPlace::Line, CommentPlace::Foot];
 
 const ASPECTS: [Aspect; 3] = [Aspect::HeadComment, Aspect::LineComment, Aspect::FootComment];
+
+/// The comments of a node on each side.
+#[derive(Default)]
+pub(crate) struct Noted {
+    pub original: Comments,
+    pub upstream: Comments,
+    pub local: Comments,
+}
+
+impl Noted {
+    /// The comments in one of the [`PLACES`].
+    fn values(&self, at: usize) -> Values {
+        let Self { original, upstream, local } = self;
+        Values { original: original[at].clone(), upstream: upstream[at].clone(), local: local[at].clone() }
+    }
+}
 
 /// The comments of an entry of a mapping.
 pub(crate) fn of_entry(pair: Option<Pair<'_>>) -> Comments {
@@ -84,18 +102,18 @@ pub(crate) fn as_comment(text: &str) -> String {
 impl Fields<'_, '_> {
     /// The comments that the node which is merged now should have: of those that only one side changed, the changed
     /// one. Records a conflict for each that both changed.
-    pub fn wanted_comments(&mut self, original: Comments, upstream: Comments, local: Comments) -> Comments {
+    pub fn wanted_comments(&mut self, noted: &Noted) -> Comments {
         let mut wanted = Comments::default();
-        let sides = original.into_iter().zip(upstream).zip(local);
-        for (at, ((original, upstream), local)) in sides.enumerate() {
-            let pinned = self.judge.has_pins().then(|| aspect(&self.id(), ASPECTS[at]));
+        for (at, place) in ASPECTS.into_iter().enumerate() {
+            let values = noted.values(at);
+            let pinned = self.judge.has_pins().then(|| aspect(&self.id(), place));
             let pinned = pinned.and_then(|id| self.judge.pinned(&id));
+            let Values { original, upstream, local } = &values;
             wanted[at] = match (settle(original.as_deref(), upstream.as_deref(), local.as_deref()), pinned) {
                 (Settled::As(comment), None) => comment,
-                (Settled::As(_), Some(take)) => taken(take.clone(), Values { original, upstream, local }),
+                (Settled::As(_), Some(take)) => taken(take.clone(), values),
                 (Settled::Conflict, _) => {
-                    let values = Values { original, upstream, local };
-                    let id = aspect(&self.id(), ASPECTS[at]);
+                    let id = aspect(&self.id(), place);
                     let case = self.case_of(id, ConflictKind::CommentsDiffer, values.clone());
                     taken(self.judge.decide(case, Rule::Policy), values)
                 }
@@ -110,6 +128,7 @@ impl Fields<'_, '_> {
         parent: &mut NodeMut<'_>,
         key: &str,
         wanted: &Comments,
+        noted: &Noted,
     ) -> Result<(), Error> {
         let mut has = of_entry(parent.read().own_entry(key));
         for (at, place) in PLACES.into_iter().enumerate() {
@@ -120,12 +139,17 @@ impl Fields<'_, '_> {
             self.did(placed(set))?;
             has = of_entry(parent.read().own_entry(key));
         }
-        self.note_kept(&has, wanted);
+        self.note_kept(&has, wanted, noted);
         Ok(())
     }
 
     /// Gives an item its comments. Where none can stand, it goes without, and a conflict about it says so.
-    pub fn set_item_comments(&mut self, item: &mut NodeMut<'_>, wanted: &Comments) -> Result<(), Error> {
+    pub fn set_item_comments(
+        &mut self,
+        item: &mut NodeMut<'_>,
+        wanted: &Comments,
+        noted: &Noted,
+    ) -> Result<(), Error> {
         for (at, place) in PLACES.into_iter().enumerate() {
             if of_item(item.read())[at] == wanted[at] {
                 continue;
@@ -133,15 +157,55 @@ impl Fields<'_, '_> {
             let set = item.set_comment(place, wanted[at].as_deref().unwrap_or_default());
             self.did(placed(set))?;
         }
-        self.note_kept(&of_item(item.read()), wanted);
+        self.note_kept(&of_item(item.read()), wanted, noted);
         Ok(())
     }
 
-    /// Says in the conflicts about comments that could not be placed which ones were kept.
-    fn note_kept(&mut self, has: &Comments, wanted: &Comments) {
+    /// Says in conflicts about comments that could not be placed which ones were kept.
+    fn note_kept(&mut self, has: &Comments, wanted: &Comments, noted: &Noted) {
         for (at, place) in ASPECTS.into_iter().enumerate().filter(|(at, _)| has[*at] != wanted[*at]) {
             let id = aspect(&self.id(), place);
-            self.judge.kept(&id, has[at].as_deref());
+            if !self.judge.kept(&id, has[at].as_deref()) {
+                let case = self.case_of(id.clone(), ConflictKind::CommentsDiffer, noted.values(at));
+                self.judge.left_out(case);
+                self.judge.kept(&id, has[at].as_deref());
+            }
+        }
+    }
+
+    /// Records a conflict for each comment inside of a value of upstream's that was taken, and could not stand where it is now.
+    pub fn note_lost_inside(&mut self, upstream: NodeRef<'_>, now: NodeRef<'_>) {
+        if upstream.kind() == Kind::Scalar || same_comments_inside(upstream, now) {
+            return;
+        }
+        for (at, (theirs, item)) in upstream.items().zip(now.items()).enumerate() {
+            self.segments.push(Segment::Index(isize::try_from(at).unwrap_or(isize::MAX)));
+            self.trail.push(format!("[{at}]"));
+            self.note_lost(&of_item(theirs), &of_item(item));
+            self.note_lost_inside(theirs, item);
+            self.trail.pop();
+            self.segments.pop();
+        }
+        for (name, theirs) in upstream.entries() {
+            let key = name.target().value();
+            let Some(pair) = now.own_entry(&key) else { continue };
+            self.segments.push(Segment::Key(key.as_ref().into()));
+            self.trail.push(trail_of(&key));
+            self.note_lost(&of_entry(Some((name, theirs))), &of_entry(Some(pair)));
+            self.note_lost_inside(theirs, pair.1);
+            self.trail.pop();
+            self.segments.pop();
+        }
+    }
+
+    /// As [`Self::note_lost_inside`], for the comments around one node.
+    pub fn note_lost(&mut self, theirs: &Comments, now: &Comments) {
+        for (at, place) in ASPECTS.into_iter().enumerate() {
+            if theirs[at].is_some() && now[at].is_none() {
+                let values = Values { original: None, upstream: theirs[at].clone(), local: None };
+                let case = self.case_of(aspect(&self.id(), place), ConflictKind::CommentsDiffer, values);
+                self.judge.left_out(case);
+            }
         }
     }
 

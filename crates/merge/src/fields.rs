@@ -7,7 +7,7 @@ use lanai_types::SafePath;
 use lanai_yaml::path::Segment;
 use lanai_yaml::{Content, Document, Kind, NodeMut, NodeRef, Style, edit};
 
-use crate::comments::{self, Comments, PLACES};
+use crate::comments::{self, Comments, Noted, PLACES};
 use crate::compare::{exact, same};
 use crate::conflict::{Side, Subject};
 use crate::error::Error;
@@ -59,6 +59,14 @@ impl<'a> Entry<'a> {
     fn values(self) -> Triple<'a> {
         let value = |pair: Option<Pair<'a>>| pair.map(|(_, value)| value);
         Triple { original: value(self.original), upstream: value(self.upstream), local: value(self.local) }
+    }
+
+    fn noted(self) -> Noted {
+        Noted {
+            original: comments::of_entry(self.original),
+            upstream: comments::of_entry(self.upstream),
+            local: comments::of_entry(self.local),
+        }
     }
 }
 
@@ -241,19 +249,18 @@ impl<'a, 'o> Fields<'a, 'o> {
             let kept = matches!(outcome, Outcome::Keep);
             let there = self.apply(parent, key, entry, outcome, place, known)?;
             if there == There::Yes {
-                let (was, theirs) = (comments::of_entry(original), comments::of_entry(upstream));
-                let had = local.map(|pair| comments::of_entry(Some(pair)));
+                let noted = entry.noted();
                 // Where one side has none, they come with the value.
                 let restored =
                     (upstream.is_none() || local.is_none()) && self.pinned() == Some(&Take::Original);
-                let wanted = match &had {
-                    _ if restored => was,
-                    Some(had) if upstream.is_some() => self.wanted_comments(was, theirs, had.clone()),
-                    Some(had) => had.clone(),
-                    None => theirs,
+                let wanted = match (upstream, local) {
+                    _ if restored => noted.original.clone(),
+                    (Some(_), Some(_)) => self.wanted_comments(&noted),
+                    (None, Some(_)) => noted.local.clone(),
+                    (_, None) => noted.upstream.clone(),
                 };
-                if !kept && upstream.is_some() || had.as_ref() != Some(&wanted) {
-                    self.set_entry_comments(parent, key, &wanted)?;
+                if !kept && upstream.is_some() || local.is_none() || noted.local != wanted {
+                    self.set_entry_comments(parent, key, &wanted, &noted)?;
                 }
             }
         }
@@ -288,6 +295,7 @@ impl<'a, 'o> Fields<'a, 'o> {
                     place.put(parent, key, content)
                 };
                 self.did(put)?;
+                self.note_put(entry.values().upstream, parent.read().get(key));
                 Ok(There::Yes)
             }
             Outcome::Mapping | Outcome::Remains => {
@@ -312,6 +320,15 @@ impl<'a, 'o> Fields<'a, 'o> {
                 self.list(&mut node, entry.values(), known.list, known.below)?;
                 Ok(There::Yes)
             }
+        }
+    }
+
+    /// Tells of comments inside of upstream's value that could not come with it, if it is there now.
+    pub fn note_put(&mut self, upstream: Option<NodeRef<'_>>, now: Option<NodeRef<'_>>) {
+        if let (Some(upstream), Some(now)) = (upstream, now)
+            && same(Some(upstream), Some(now))
+        {
+            self.note_lost_inside(upstream, now);
         }
     }
 
@@ -396,7 +413,7 @@ fn entries(node: Option<NodeRef<'_>>) -> HashMap<String, Pair<'_>> {
     pairs.map(|(key, value)| (key.target().value().into_owned(), (key, value))).collect()
 }
 
-fn trail_of(key: &str) -> String {
+pub(crate) fn trail_of(key: &str) -> String {
     let plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
     if plain { format!(".{key}") } else { format!("[{key:?}]") }
 }

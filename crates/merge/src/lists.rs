@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use lanai_yaml::path::Segment;
 use lanai_yaml::{NodeMut, NodeRef};
 
-use crate::comments;
-use crate::compare::exact;
+use crate::comments::{self, Comments, Noted};
+use crate::compare::{exact, same};
 use crate::conflict::{ConflictId, ConflictKind};
 use crate::error::Error;
 use crate::fields::{Fields, Outcome, Slot, There, Triple, put};
@@ -140,20 +140,29 @@ impl Fields<'_, '_> {
             }
         }
         if let (There::Yes, Some(local), Some(upstream)) = (there, local, upstream) {
-            let (was, had) = (original.map(comments::of_item).unwrap_or_default(), comments::of_item(local));
-            let wanted = self.wanted_comments(was, comments::of_item(upstream), had.clone());
-            if !kept || had != wanted {
+            let noted = Noted {
+                original: original.map(comments::of_item).unwrap_or_default(),
+                upstream: comments::of_item(upstream),
+                local: comments::of_item(local),
+            };
+            let wanted = self.wanted_comments(&noted);
+            if !kept || noted.local != wanted {
                 let item = parent.reborrow().at_mut(at);
                 let mut item = self.did(item)?;
-                self.set_item_comments(&mut item, &wanted)?;
+                self.set_item_comments(&mut item, &wanted, &noted)?;
             }
         }
-        if let (There::Yes, Some(_), None, Some(original)) = (there, local, upstream, original)
+        if let (There::Yes, Some(local), None, Some(original)) = (there, local, upstream, original)
             && self.pinned() == Some(&Take::Original)
         {
             let item = parent.reborrow().at_mut(at);
             let mut item = self.did(item)?;
-            self.set_item_comments(&mut item, &comments::of_item(original))?;
+            let noted = Noted {
+                original: comments::of_item(original),
+                upstream: Comments::default(),
+                local: comments::of_item(local),
+            };
+            self.set_item_comments(&mut item, &noted.original, &noted)?;
         }
         debug_assert_eq!(depth, self.segments.len(), "each level takes its segments off again");
         self.trail.pop();
@@ -177,11 +186,13 @@ impl Fields<'_, '_> {
             (Outcome::Put { content, .. }, There::No) => {
                 let pushed = parent.push(content);
                 self.did(pushed)?;
+                self.note_pushed(triple.upstream, parent.read().at(at));
                 There::Yes
             }
             (Outcome::Put { content, style }, There::Yes) => {
                 let put = parent.reborrow().at_mut(at).and_then(|mut node| put(&mut node, content, style));
                 self.did(put)?;
+                self.note_put(triple.upstream, parent.read().at(at));
                 There::Yes
             }
             (Outcome::Mapping | Outcome::Remains, There::Yes) => {
@@ -191,6 +202,18 @@ impl Fields<'_, '_> {
                 There::Yes
             }
         })
+    }
+}
+
+impl Fields<'_, '_> {
+    /// Tells of comments at and in a new item of upstream's that could not come with it.
+    fn note_pushed(&mut self, upstream: Option<NodeRef<'_>>, now: Option<NodeRef<'_>>) {
+        if let (Some(upstream), Some(now)) = (upstream, now)
+            && same(Some(upstream), Some(now))
+        {
+            self.note_lost(&comments::of_item(upstream), &comments::of_item(now));
+            self.note_lost_inside(upstream, now);
+        }
     }
 }
 

@@ -258,3 +258,29 @@ fn fields_are_merged_one_by_one_up_to_a_depth() {
     assert_eq!(conflicts(MAX_DEPTH - 1), 0);
     assert_eq!(conflicts(MAX_DEPTH), 1);
 }
+
+/// Between brackets on one line no comment can stand: upstream's are left out, and that is told.
+#[test]
+fn comments_without_a_place_are_told() {
+    let line = "CommentsDiffer v.a local";
+    check_spec(
+        ["v:\n  a: 1\n  b: 1\n", "v:\n  a: 1 # why\n  b: 1\n", "v: {a: 1, b: 1}\n"],
+        "v: {a: 1, b: 1}\n",
+        &[line],
+    );
+    // The value comes without.
+    check_spec(
+        ["v:\n  a: 1\n  b: 1\n", "v:\n  # why\n  a: 2\n  b: 1\n", "v: {a: 1, b: 1}\n"],
+        "v: {a: 2, b: 1}\n",
+        &[line],
+    );
+    check_spec(["v:\n  b: 1\n", "v:\n  a: 1 # why\n  b: 1\n", "v: {b: 1}\n"], "v: {a: 1, b: 1}\n", &[line]);
+    // One inside of a value that comes.
+    check_spec(
+        ["v:\n  b: 1\n", "v:\n  b: 1\n  a:\n    c: 1 # why\n    l:\n    # too\n    - x\n", "v: {b: 1}\n"],
+        "v: {b: 1, a: {c: 1, l: [x]}}\n",
+        &["CommentsDiffer v.a.c local", "CommentsDiffer v.a.l[0] local"],
+    );
+    // Where it can stand, it does.
+    check_spec(["v:\n  b: 1\n", "v: # why\n  b: 1\n", "v: {b: 1}\n"], "v: {b: 1} # why\n", &[]);
+}

@@ -180,3 +180,176 @@ fn where_a_choice_was_added_on_both_sides_there_is_one() {
         ("livenessProbe:\n  grpc:\n    port: 1", "livenessProbe:\n  exec:\n    command:\n    - a");
     check(&[with(""), with(one), with(other)], &with(one), &[&format!("BothChanged {PROBE} upstream")]);
 }
+
+/// A resource with these lines at a path of mappings.
+fn at(api_and_kind: &str, path: &str, member: &str) -> String {
+    let (api, kind) = api_and_kind.split_once(' ').unwrap();
+    let mut text = format!("apiVersion: {api}\nkind: {kind}\nmetadata:\n  name: a\n");
+    let mut depth = 0;
+    for key in path.split('.') {
+        let lines = match key.split_once("[name=") {
+            Some((list, _)) => format!("{list}:\n- name: w"),
+            None => format!("{key}:"),
+        };
+        text.push_str(&indented(&lines, depth));
+        depth += 2;
+    }
+    text + &indented(member, depth)
+}
+
+/// Kind, path, and three fields of which there can be one; where there are two kinds of them only, the first twice.
+type Choice = (&'static str, &'static str, [&'static str; 3]);
+
+const CHOICES: &[Choice] = &[
+    (
+        "v1 Pod",
+        "spec.containers[name=w].env[name=w].valueFrom",
+        [
+            "fieldRef:\n  fieldPath: a",
+            "fileKeyRef:\n  key: a\n  path: p\n  volumeName: v",
+            "secretKeyRef:\n  key: a\n  name: b",
+        ],
+    ),
+    ("policy/v1 PodDisruptionBudget", "spec", ["minAvailable: 1", "minAvailable: 2", "maxUnavailable: 1"]),
+    (
+        "policy/v1beta1 PodDisruptionBudget",
+        "spec",
+        ["minAvailable: 1", "minAvailable: 2", "maxUnavailable: 1"],
+    ),
+    (
+        "admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration",
+        "webhooks[name=w].clientConfig",
+        ["url: https://a", "service:\n  name: s\n  namespace: n", "url: https://b"],
+    ),
+    (
+        "admissionregistration.k8s.io/v1 MutatingWebhookConfiguration",
+        "webhooks[name=w].clientConfig",
+        ["url: https://a", "service:\n  name: s\n  namespace: n", "url: https://b"],
+    ),
+    (
+        "apiextensions.k8s.io/v1 CustomResourceDefinition",
+        "spec.conversion.webhook.clientConfig",
+        ["url: https://a", "service:\n  name: s\n  namespace: n", "url: https://b"],
+    ),
+    (
+        "apiextensions.k8s.io/v1 CustomResourceDefinition",
+        "spec.conversion",
+        [
+            "strategy: Webhook\nwebhook:\n  conversionReviewVersions: [v1]",
+            "strategy: None",
+            "strategy: Webhook\nwebhook:\n  conversionReviewVersions: [v2]",
+        ],
+    ),
+    (
+        "networking.k8s.io/v1 Ingress",
+        "spec.defaultBackend.service.port",
+        ["number: 80", "name: http", "number: 81"],
+    ),
+    (
+        "networking.k8s.io/v1 IngressClass",
+        "spec.parameters",
+        ["scope: Namespace\nnamespace: a", "scope: Cluster", "scope: Namespace\nnamespace: b"],
+    ),
+    (
+        "admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding",
+        "spec.paramRef",
+        ["name: a", "selector:\n  matchLabels:\n    a: b", "name: b"],
+    ),
+    (
+        "v1 Service",
+        "spec",
+        [
+            "sessionAffinity: ClientIP",
+            "sessionAffinity: None",
+            "sessionAffinity: ClientIP\nsessionAffinityConfig:\n  clientIP:\n    timeoutSeconds: 1",
+        ],
+    ),
+    (
+        "v1 PersistentVolumeClaim",
+        "spec",
+        [
+            "volumeMode: Block",
+            "volumeMode: Block\ndataSource:\n  kind: A\n  name: a",
+            "volumeMode: Block\ndataSourceRef:\n  kind: B\n  name: b",
+        ],
+    ),
+    ("v1 PersistentVolume", "spec.fc", ["targetWWNs: [a]", "wwids: [a]", "targetWWNs: [b]"]),
+    ("v1 PersistentVolume", "spec.flocker", ["datasetName: a", "datasetUUID: a", "datasetName: b"]),
+    (
+        "flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration",
+        "spec",
+        [
+            "type: Limited\nlimited:\n  nominalConcurrencyShares: 1",
+            "type: Exempt\nexempt:\n  nominalConcurrencyShares: 1",
+            "type: Limited\nlimited:\n  nominalConcurrencyShares: 2",
+        ],
+    ),
+    (
+        "flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration",
+        "spec.limited.limitResponse",
+        ["type: Queue\nqueuing:\n  queues: 1", "type: Reject", "type: Queue\nqueuing:\n  queues: 2"],
+    ),
+    (
+        "scheduling.k8s.io/v1alpha2 PodGroup",
+        "spec.schedulingPolicy",
+        ["gang:\n  minCount: 1", "basic: {}", "gang:\n  minCount: 2"],
+    ),
+    (
+        "resource.k8s.io/v1 ResourceSlice",
+        "spec",
+        ["driver: d\nnodeName: a", "driver: d\nallNodes: true", "driver: d\nnodeName: b"],
+    ),
+    (
+        "storage.k8s.io/v1 VolumeAttachment",
+        "spec.source",
+        ["persistentVolumeName: a", "inlineVolumeSpec:\n  volumeMode: Block", "persistentVolumeName: b"],
+    ),
+    (
+        "authorization.k8s.io/v1 SubjectAccessReview",
+        "spec",
+        [
+            "user: u\nresourceAttributes:\n  verb: get",
+            "user: u\nnonResourceAttributes:\n  verb: get",
+            "user: u\nresourceAttributes:\n  verb: list",
+        ],
+    ),
+    (
+        "authorization.k8s.io/v1 SubjectAccessReview",
+        "spec.resourceAttributes.labelSelector",
+        ["rawSelector: a", "requirements:\n- key: a\n  operator: Exists", "rawSelector: b"],
+    ),
+];
+
+#[test]
+fn nothing_that_the_api_server_refuses_comes_out() {
+    for (kind, path, members) in CHOICES {
+        let [original, upstream, local] = members.map(|member| at(kind, path, member));
+        for (policy, winner) in [(Policy::UpstreamWins, &upstream), (Policy::LocalWins, &local)] {
+            let options = Options { policy, ..Options::default() };
+            let merged = one("a.yaml", [&original, &upstream, &local], &options);
+            assert_eq!(text(&merged.package, "a.yaml"), **winner, "{kind} {path} {policy:?}");
+            let ids: Vec<&str> = merged.conflicts.iter().map(|one| one.id.as_str()).collect();
+            let [id] = ids[..] else { panic!("{kind} {path}: {ids:?}") };
+            assert!(id.ends_with("~variant"), "{kind} {path}: {:#?}", merged.conflicts);
+        }
+    }
+}
+
+/// As a container sees a volume: its list has another key.
+#[test]
+fn a_mount_has_one_path_inside() {
+    let mount = |path: &str| pod(&format!("volumeMounts:\n- mountPath: /m\n  name: v\n  {path}"));
+    check_union(
+        mount,
+        ["subPath: a", "subPathExpr: $(B)", "subPath: b"],
+        "spec.containers[name=c].volumeMounts[mountPath=/m]",
+    );
+}
+
+#[test]
+fn of_two_that_were_added_one_comes() {
+    let [original, upstream, local] =
+        ["selector: {}", "selector: {}\nminAvailable: 1", "selector: {}\nmaxUnavailable: 1"]
+            .map(|member| at("policy/v1 PodDisruptionBudget", "spec", member));
+    check(&[original, upstream.clone(), local], &upstream, &["BothChanged spec upstream"]);
+}
