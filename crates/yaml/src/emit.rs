@@ -253,19 +253,18 @@ impl Emitter<'_> {
                 self.entry_comments(id, *entry, behind_dash.take(), splices);
                 continue;
             }
-            let Gap { at, layout } = match &gap {
-                Some(gap) => gap,
-                None => {
-                    let at = match (after, first_kept.zip(next)) {
-                        (Some(before), _) => self.extent(before).end,
-                        (None, Some((kept, next))) if front.inline => {
-                            self.extents.lead_behind_dash(kept.first, next.lead)
-                        }
-                        (None, Some((_, next))) => next.start,
-                        (None, None) => continue,
-                    };
-                    gap.insert(Gap { at, layout: self.safe_layout(id, at) })
-                }
+            let Gap { at, layout } = if let Some(gap) = &gap {
+                gap
+            } else {
+                let at = match (after, first_kept.zip(next)) {
+                    (Some(before), _) => self.extent(before).end,
+                    (None, Some((kept, next))) if front.inline => {
+                        self.extents.lead_behind_dash(kept.first, next.lead)
+                    }
+                    (None, Some((_, next))) => next.start,
+                    (None, None) => continue,
+                };
+                gap.insert(Gap { at, layout: self.safe_layout(id, at) })
             };
             let at = *at;
             let lines = self.entry_lines(id, *entry, layout);

@@ -104,6 +104,7 @@ impl NodeMut<'_> {
         tree.tables.put(id, table.map(|table| table.with_key(key, name)));
         tree.node_mut(name).facts.put(Fact::Key, true);
         tree.reshape(id);
+        self.lift_line_comment();
         self.note_aliases();
         Ok(value)
     }
@@ -208,6 +209,7 @@ impl NodeMut<'_> {
         let table = table.map(|table| table.with_item(index, item));
         tree.tables.put(id, table);
         tree.reshape(id);
+        self.lift_line_comment();
         self.note_aliases();
         Ok(())
     }

@@ -141,7 +141,7 @@ impl NodeMut<'_> {
     }
 
     /// Puts a comment that was set on the line of the root above it, where the root became a block, which has no such line.
-    /// It goes with the old value where there is no room above, beside a `---`.
+    /// It stays on the line of a `---` that the root stood beside.
     pub(super) fn lift_line_comment(&mut self) {
         let node = self.read();
         let has_line = node.parent().is_some() || node.style() != Style::Block || node.is_empty();
@@ -149,12 +149,12 @@ impl NodeMut<'_> {
         let set = tree.comment(self.id, CommentPlace::Line).filter(|line| !has_line && line.span.is_empty());
         let Some(line) = emit::comment_text(&self.document.source, set) else { return };
         let head = node.head_comment().map_or(line.clone(), |head| format!("{head}\n{line}"));
-        let has_room = self.check_comment_place(CommentPlace::Head).is_ok();
+        if self.check_comment_place(CommentPlace::Head).is_err() {
+            return;
+        }
         let id = self.id;
         self.tree().set_comment(id, CommentPlace::Line, "");
-        if has_room {
-            self.tree().set_comment(id, CommentPlace::Head, &head);
-        }
+        self.tree().set_comment(id, CommentPlace::Head, &head);
     }
 
     pub(super) fn is_inside_flow(&self) -> bool {

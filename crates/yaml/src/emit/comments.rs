@@ -145,19 +145,28 @@ impl Emitter<'_> {
         Some(Splice::insert(self.line_end_of(value)?, format!(" {text}")).ranked(Rank::LineComment))
     }
 
+    fn ends_line(&self, place: Span) -> bool {
+        place.end > place.start && self.extents.after_break(place.end)
+    }
+
     /// Where a comment on the line of a node goes: behind the key for block collections, behind the header for block
     /// scalars, else behind the node. `None` where the node brings its comment itself when it is written anew.
     pub(super) fn line_end_of(&self, id: NodeId) -> Option<u32> {
         let node = self.tree.node(id);
         let place = node.span;
         let edited = node.state == State::Edited;
-        if edited && place.end > place.start && self.extents.after_break(place.end) {
+        if edited && self.ends_line(place) {
             return None;
         }
         let behind_mark = node.style == Style::Block && node.first.get().is_some();
         let moved_up = edited && node.mark != NOWHERE && !self.extents.same_line(node.mark, place.start);
         if behind_mark || moved_up && !self.has_own_head(id, node.mark) {
-            return (node.mark != NOWHERE).then(|| self.behind_mark(id, node.mark));
+            let of_document = self.tree.start_mark;
+            let beside_document = node.parent.get().is_none()
+                && of_document != NOWHERE
+                && self.extents.same_line(of_document, place.start);
+            let mark = if beside_document { of_document + 2 } else { node.mark };
+            return (mark != NOWHERE).then(|| self.behind_mark(id, mark));
         }
         if !edited && matches!(node.style, Style::Literal | Style::Folded) {
             let header = Span { start: place.start, end: self.extents.line_end(place.start) };

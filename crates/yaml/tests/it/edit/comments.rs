@@ -176,3 +176,20 @@ fn new_lines_end_as_those_of_their_document() {
     stream.documents_mut()[1].root_mut().insert("c", 3).expect("it can be set");
     assert_eq!(stream.to_string(), "a: 1\n---\r\nb: 2\r\nc: 3\r\n");
 }
+
+#[test]
+fn a_comment_beside_a_root_stays_when_the_root_becomes_a_block() {
+    let edit = |root: &mut NodeMut<'_>| {
+        root.set_comment(CommentPlace::Line, "# c").expect("it can be set");
+        root.set(yaml("k: v\n")).expect("it can be set");
+    };
+    check("--- x\n", edit, "--- # c\nk: v\n");
+    check("---\nx\n", edit, "---\n# c\nk: v\n");
+    check("x\n", edit, "# c\nk: v\n");
+    let refill = |root: &mut NodeMut<'_>| {
+        assert!(root.remove("a").expect("it can go"));
+        root.set_comment(CommentPlace::Line, "# c").expect("it can be set");
+        root.insert("b", 2).expect("it can be set");
+    };
+    check("---\na: 1\n", refill, "---\n# c\nb: 2\n");
+}

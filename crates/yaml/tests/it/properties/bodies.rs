@@ -5,7 +5,7 @@ use lanai_yaml::edit::Error;
 use lanai_yaml::{Document, NodeRef, Note, SequenceIndent, Stream};
 
 use super::choices::Choices;
-use super::edits::{Op, STRINGS, walk};
+use super::edits::{Edit, Op, STRINGS, walk};
 use super::judge::judge;
 use super::locality::Place;
 use super::model::Node;
@@ -217,8 +217,13 @@ pub fn edit_text(text: &str, edits: &[u8], most: usize) {
         let op = Op::choose(choices, document, &model);
         told.extend([format!("{op:?}\n")]);
         let notes = copies(document);
+        let (mut may_go, mut set) = (Vec::new(), None);
         match walk(document, &op.path) {
-            Ok(node) => lost.extend(op.edit.loses(node.read(), text)),
+            Ok(node) => {
+                may_go = op.edit.loses(node.read(), text);
+                set = op.edit.sets_comment(node.read());
+                lost.extend(may_go.iter().cloned());
+            }
             Err(Error::Unwritable(_)) => return,
             Err(error) => panic!("the path was there: {error}\n{told}{text}"),
         }
@@ -226,7 +231,21 @@ pub fn edit_text(text: &str, edits: &[u8], most: usize) {
         let unedited = document.clone();
         let before = model.clone();
         match (op.apply(document), op.apply_to_model(&mut model)) {
-            (Ok(()), taken) => assert!(taken, "it is to be refused\n{told}{text}"),
+            (Ok(()), taken) => {
+                assert!(taken, "it is to be refused\n{told}{text}");
+                let (before, after) = (comments(&walked), comments(&document.to_string()));
+                let set = set.unwrap_or_default();
+                let least = with(&without(&before, &may_go), &set.new);
+                assert!(
+                    is_part(&least, &after),
+                    "comments go: {after:?}, of {least:?}\n{told}{text}\n---\n{walked}\n---\n{document}"
+                );
+                let most = with(&without(&before, &set.old), &set.new);
+                assert!(
+                    !matches!(op.edit, Edit::Comment(..) | Edit::KeyComment(..)) || is_part(&after, &most),
+                    "an old comment stays: {after:?}, of {most:?}\n{told}{text}\n---\n{walked}\n---\n{document}"
+                );
+            }
             (Err(error), taken) => {
                 assert!(!taken || op.may_be_refused(&error, &before), "refused: {error}\n{told}{text}");
                 assert_eq!(document.to_string(), walked, "a refused edit changed something\n{told}{text}");
@@ -265,6 +284,23 @@ fn comments(text: &str) -> Vec<String> {
         stream.comments().into_iter().map(|comment| comment.trim_end().to_owned()).collect();
     lines.sort_unstable();
     lines
+}
+
+/// These lines, but for one of each of the others.
+fn without(lines: &[String], others: &[String]) -> Vec<String> {
+    let mut left = lines.to_vec();
+    for other in others {
+        if let Some(at) = left.iter().position(|line| line == other) {
+            left.remove(at);
+        }
+    }
+    left
+}
+
+fn with(lines: &[String], others: &[String]) -> Vec<String> {
+    let mut all = [lines, others].concat();
+    all.sort_unstable();
+    all
 }
 
 /// Whether each of these lines is one of the others.

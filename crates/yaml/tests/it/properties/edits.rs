@@ -98,6 +98,13 @@ const KEYS: &[&str] = &[
 
 const COMMENTS: &[&str] = &["# set", "# kpt-set: ${x}", "#", "# a # b", "# two\n# lines", "# é", ""];
 
+/// A comment that is set: the lines of the one before it, and its own.
+#[derive(Debug, Default)]
+pub struct SetComment {
+    pub old: Vec<String>,
+    pub new: Vec<String>,
+}
+
 /// Something to set, and what it means.
 #[derive(Clone)]
 pub struct New {
@@ -550,6 +557,35 @@ impl Edit {
             | Edit::SetStyle(_) => {}
         }
         lost
+    }
+
+    /// The comment that the edit sets, if it sets one; `node` is as it is before.
+    pub fn sets_comment(&self, node: NodeRef<'_>) -> Option<SetComment> {
+        let (node, place, text) = match self {
+            Edit::Comment(place, text) => (node, *place, *text),
+            Edit::KeyComment(key, place, text) => (node.own_entry(key)?.0, *place, *text),
+            Edit::Set(..)
+            | Edit::Insert(..)
+            | Edit::InsertAt(..)
+            | Edit::Push(..)
+            | Edit::InsertItem(..)
+            | Edit::Remove(_)
+            | Edit::RemoveItem(_)
+            | Edit::Rename(..)
+            | Edit::Reorder(_)
+            | Edit::SetStyle(_) => return None,
+        };
+        let old = match place {
+            CommentPlace::Head => node.head_comment(),
+            CommentPlace::Line => node.line_comment(),
+            CommentPlace::Foot => node.foot_comment(),
+        };
+        let lines = |text: &str| -> Vec<String> {
+            text.lines().filter(|line| !line.is_empty()).map(|line| line.trim_end().to_owned()).collect()
+        };
+        // There is one line only beside something.
+        let text = if place == CommentPlace::Line { text.replace('\n', " ") } else { text.to_owned() };
+        Some(SetComment { old: lines(&old.unwrap_or_default()), new: lines(&text) })
     }
 
     /// Whether the edit brings comments with it.

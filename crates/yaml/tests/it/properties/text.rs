@@ -209,7 +209,7 @@ impl<'c, 'b> Text<'c, 'b> {
 
     /// Blank lines and comments between entries.
     fn trivia(&mut self, column: usize) {
-        for _ in 0..2 {
+        for _ in 0..4 {
             match self.choices.below(8) {
                 5 => {
                     let blank = self.choices.of(&["\n", "\n", "\n\n", "  \n"]);
