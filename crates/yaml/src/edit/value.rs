@@ -14,8 +14,8 @@ use crate::syntax::token::Span;
 use crate::tree::{Comments, Fact, Kind, NOWHERE, NodeId, Properties, State, Style, Tree};
 
 impl NodeMut<'_> {
-    /// Sets the node to something else. Its comments and its anchor stay; a scalar keeps its quoting where the new
-    /// text allows it and does not ask for another.
+    /// Sets the node to something else. Its anchor stays, and so do its comments, but for one that a scalar brings itself; a
+    /// scalar keeps its quoting where the new text allows it and does not ask for another.
     ///
     /// # Errors
     /// [`Error::Copy`].

@@ -217,16 +217,12 @@ pub fn edit_text(text: &str, edits: &[u8], most: usize) {
         let op = Op::choose(choices, document, &model);
         told.extend([format!("{op:?}\n")]);
         let notes = copies(document);
-        let (mut may_go, mut set) = (Vec::new(), None);
-        match walk(document, &op.path) {
-            Ok(node) => {
-                may_go = op.edit.loses(node.read(), text);
-                set = op.edit.sets_comment(node.read());
-                lost.extend(may_go.iter().cloned());
-            }
+        let (may_go, set) = match walk(document, &op.path) {
+            Ok(node) => (op.edit.loses(node.read(), text), op.edit.sets_comment(node.read())),
             Err(Error::Unwritable(_)) => return,
             Err(error) => panic!("the path was there: {error}\n{told}{text}"),
-        }
+        };
+        lost.extend(may_go.iter().cloned());
         let walked = document.to_string();
         let unedited = document.clone();
         let before = model.clone();
