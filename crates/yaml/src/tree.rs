@@ -203,6 +203,13 @@ pub(crate) struct Entry {
     pub last: NodeId,
 }
 
+impl Entry {
+    /// Its nodes: the item, or the key and the value.
+    pub fn nodes(self) -> impl Iterator<Item = NodeId> {
+        [Some(self.first), Some(self.last).filter(|last| *last != self.first)].into_iter().flatten()
+    }
+}
+
 /// Something that an edit did beyond what was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

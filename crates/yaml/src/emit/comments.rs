@@ -75,10 +75,24 @@ impl Emitter<'_> {
     /// The lines of the comments that were added to an entry, at a column.
     pub(super) fn added_lines(&self, entry: Entry, place: CommentPlace, column: usize) -> Option<String> {
         let mut lines = String::new();
-        for id in
-            [Some(entry.first), Some(entry.last).filter(|last| *last != entry.first)].into_iter().flatten()
-        {
+        for id in entry.nodes() {
             if let Some(text) = self.added_comment(id, place) {
+                push_comment(&mut lines, text, column);
+            }
+        }
+        (!lines.is_empty()).then_some(lines)
+    }
+
+    /// The lines of comments that were set above an entry and replace some that do not stand in its span: readers give what
+    /// is above an empty item to the next one.
+    pub(super) fn lines_from_outside(&self, entry: Entry, span: Span, column: usize) -> Option<String> {
+        let mut lines = String::new();
+        for id in entry.nodes() {
+            let set = self.set_comment(id, CommentPlace::Head).filter(|comment| !comment.span.is_empty());
+            let outside = set.filter(|comment| comment.span.end <= span.start);
+            if let Some(text) =
+                outside.and_then(|comment| comment.text.as_deref()).filter(|text| !text.is_empty())
+            {
                 push_comment(&mut lines, text, column);
             }
         }

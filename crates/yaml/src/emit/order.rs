@@ -72,9 +72,13 @@ impl Emitter<'_> {
             splices.extend(self.below(entry.last));
         }
         let start = if extent.inline { extent.lead } else { extent.start };
-        let mut text = self.apply(Span { start, end: extent.end }, splices);
+        let span = Span { start, end: extent.end };
+        let mut text = self.apply(span, splices);
         if extent.inline {
             text.insert_str(0, &" ".repeat(column));
+        }
+        if let Some(head) = self.lines_from_outside(entry, span, column) {
+            text.insert_str(0, &self.broken(&head));
         }
         if let Some(head) = self.added_lines(entry, CommentPlace::Head, column) {
             text.insert_str(0, &self.broken(&head));

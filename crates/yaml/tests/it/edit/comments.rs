@@ -152,6 +152,14 @@ fn a_comment_in_parts_is_replaced_as_a_whole_whatever_follows() {
         say(root, "a", "# new");
         root.reorder(&[1, 0]).expect("it can be reordered");
     };
+    let swapped = |root: &mut NodeMut<'_>| {
+        root.reorder(&[1, 0]).expect("it can be reordered");
+        root.reborrow()
+            .at_mut(0)
+            .and_then(|mut item| item.set_comment(CommentPlace::Head, "# new"))
+            .expect("it can be set");
+    };
+    check("# above nothing\n-\n- x\n", swapped, "# new\n- x\n-\n");
     check("---\n# L\n\na: 1\nb: 2\n", top, "---\nb: 2\n# new\n\na: 1\n");
     let before = |root: &mut NodeMut<'_>| {
         let mut mapping = root.reborrow().get_mut("m").expect("there is one");
