@@ -151,7 +151,9 @@ impl Emitter<'_> {
     }
 
     fn line_comment(&self, id: NodeId, comment: &Comment) -> Option<Splice> {
-        if !comment.span.is_empty() {
+        // Readers give what is beside an empty value to what follows it: that line may go on its own.
+        let is_elsewhere = comment.span.end <= self.tree.start(id);
+        if !comment.span.is_empty() && !is_elsewhere {
             return Some(self.comment_in_place(comment));
         }
         let text = comment.text.as_deref().filter(|text| !text.is_empty())?;
