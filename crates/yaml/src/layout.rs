@@ -252,7 +252,7 @@ impl<'a> Layout<'a> {
         let deeper = match (behind, node.kind()) {
             (Behind::Dash { content } | Behind::Properties { content }, _) => content,
             (Behind::Key, Kind::Sequence) => column + self.habits.dash,
-            (Behind::Key, _) => column + self.habits.step,
+            (Behind::Key, Kind::Mapping | Kind::Scalar | Kind::Alias) => column + self.habits.step,
         };
         let lines = self.entries(id, deeper);
         let joins = matches!(behind, Behind::Dash { .. })

@@ -91,10 +91,9 @@ impl<'a> NodeRef<'a> {
     pub fn target(self) -> NodeRef<'a> {
         let mut at = self;
         for _ in 0..MAX_HOPS {
-            match (at.kind(), at.node().last.get()) {
-                (Kind::Alias, Some(target)) => at = Self::new(self.document, target),
-                _ => return at,
-            }
+            let target = at.node().last.get().filter(|_| at.kind() == Kind::Alias);
+            let Some(target) = target else { return at };
+            at = Self::new(self.document, target);
         }
         at
     }

@@ -198,16 +198,14 @@ impl Collector<'_> {
     fn run(&mut self, tokens: &[Token], end: u32) {
         let mut pops = 0;
         for token in tokens {
-            match token.kind {
-                TokenKind::BlockEnd => pops += 1,
-                TokenKind::Directive => {}
-                TokenKind::DocumentStart if self.queue.implicit => {}
-                _ => {
-                    let ends = matches!(token.kind, TokenKind::StreamEnd);
-                    self.gap(token.span.start, if ends { None } else { Some(*token) }, pops);
-                    pops = 0;
-                    self.enter(token);
-                }
+            let is_implicit = token.kind == TokenKind::DocumentStart && self.queue.implicit;
+            if token.kind == TokenKind::BlockEnd {
+                pops += 1;
+            } else if token.kind != TokenKind::Directive && !is_implicit {
+                let ends = token.kind == TokenKind::StreamEnd;
+                self.gap(token.span.start, if ends { None } else { Some(*token) }, pops);
+                pops = 0;
+                self.enter(token);
             }
         }
         if tokens.last().is_none_or(|last| last.kind != TokenKind::StreamEnd) {
@@ -221,10 +219,10 @@ impl Collector<'_> {
         if token.flags.has(Flags::MAPPING) || token.flags.has(Flags::SEQUENCE) {
             self.indents.push(token.column as i32);
         }
-        match token.kind {
-            TokenKind::FlowSequenceStart | TokenKind::FlowMappingStart => self.flow += 1,
-            TokenKind::FlowSequenceEnd | TokenKind::FlowMappingEnd => self.flow -= 1,
-            _ => {}
+        if matches!(token.kind, TokenKind::FlowSequenceStart | TokenKind::FlowMappingStart) {
+            self.flow += 1;
+        } else if matches!(token.kind, TokenKind::FlowSequenceEnd | TokenKind::FlowMappingEnd) {
+            self.flow -= 1;
         }
         self.flow_at_previous = self.flow;
         self.before_previous = self.previous;
@@ -266,11 +264,8 @@ impl Collector<'_> {
         if has_none || comment.start >= end || self.breaks(previous.span.end, comment.start) > 0 {
             return;
         }
-        let of_prior = match previous.kind {
-            TokenKind::Value => self.flow_at_previous == 0,
-            TokenKind::FlowEntry => true,
-            _ => false,
-        };
+        let of_prior = previous.kind == TokenKind::FlowEntry
+            || previous.kind == TokenKind::Value && self.flow_at_previous == 0;
         let owner = if of_prior { self.before_previous.unwrap_or(previous) } else { previous };
         self.push_line(*comment, owner.span.start);
     }
