@@ -171,12 +171,15 @@ impl Emitter<'_> {
         let node = self.tree.node(id);
         let place = node.span;
         let edited = node.state == State::Edited;
-        if edited && self.ends_line(place) {
+        let behind_mark = node.style == Style::Block && node.first.get().is_some();
+        let moved_up = edited
+            && node.mark != NOWHERE
+            && !self.extents.same_line(node.mark, place.start)
+            && !self.has_own_head(id, node.mark);
+        if edited && self.ends_line(place) && !moved_up {
             return None;
         }
-        let behind_mark = node.style == Style::Block && node.first.get().is_some();
-        let moved_up = edited && node.mark != NOWHERE && !self.extents.same_line(node.mark, place.start);
-        if behind_mark || moved_up && !self.has_own_head(id, node.mark) {
+        if behind_mark || moved_up {
             let of_document = self.tree.start_mark;
             let beside_document = node.parent.get().is_none()
                 && of_document != NOWHERE

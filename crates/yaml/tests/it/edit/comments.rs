@@ -201,3 +201,17 @@ fn a_comment_beside_a_root_stays_when_the_root_becomes_a_block() {
     };
     check("---\na: 1\n", refill, "---\n# c\nb: 2\n");
 }
+
+#[test]
+fn a_comment_is_set_beside_a_value_that_moved_up_to_its_key() {
+    let edit = |root: &mut NodeMut<'_>| {
+        root.insert("a", true).expect("it can be set");
+        root.reborrow()
+            .get_mut("a")
+            .and_then(|mut a| a.set_comment(CommentPlace::Line, "# c"))
+            .expect("it can be set");
+    };
+    check("a:\n - |+3\n\nb: 1\n", edit, "a: true # c\nb: 1\n");
+    check("a:\n - |\n  text\nb: 1\n", edit, "a: true # c\nb: 1\n");
+    check("a:\n - 1\nb: 1\n", edit, "a: true # c\nb: 1\n");
+}

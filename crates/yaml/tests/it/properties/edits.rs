@@ -561,9 +561,12 @@ impl Edit {
 
     /// The comment that the edit sets, if it sets one; `node` is as it is before.
     pub fn sets_comment(&self, node: NodeRef<'_>) -> Option<SetComment> {
-        let (node, place, text) = match self {
-            Edit::Comment(place, text) => (node, *place, *text),
-            Edit::KeyComment(key, place, text) => (node.own_entry(key)?.0, *place, *text),
+        let (node, value, place, text) = match self {
+            Edit::Comment(place, text) => (node, None, *place, *text),
+            Edit::KeyComment(key, place, text) => {
+                let (key, value) = node.own_entry(key)?;
+                (key, Some(value), *place, *text)
+            }
             Edit::Set(..)
             | Edit::Insert(..)
             | Edit::InsertAt(..)
@@ -575,9 +578,12 @@ impl Edit {
             | Edit::Reorder(_)
             | Edit::SetStyle(_) => return None,
         };
+        let of_value = value.and_then(|value| value.line_comment());
         let old = match place {
             CommentPlace::Head => node.head_comment(),
-            CommentPlace::Line => node.line_comment(),
+            // A pair has one, unless the two stand on lines of their own.
+            CommentPlace::Line if of_value.is_some() => of_value,
+            CommentPlace::Line => node.line_comment().filter(|_| value.is_none()),
             CommentPlace::Foot => node.foot_comment(),
         };
         let lines = |text: &str| -> Vec<String> {
