@@ -578,7 +578,7 @@ impl Edit {
             | Edit::Reorder(_)
             | Edit::SetStyle(_) => return None,
         };
-        let of_value = value.and_then(|value| value.line_comment());
+        let of_value = value.and_then(NodeRef::line_comment);
         let old = match place {
             CommentPlace::Head => node.head_comment(),
             // A pair has one, unless the two stand on lines of their own.
