@@ -34,7 +34,7 @@ pub(crate) enum List {
     Set,
     /// Items with the same values under these keys are the same.
     Map(Vec<String>),
-    /// Functions of a pipeline: by name, else by image without tag, else by the command.
+    /// Functions of a pipeline: by name, else by image without tag, else by the command; see [`crate::keyring`].
     Functions,
 }
 
@@ -237,10 +237,7 @@ fn known_type(of: &lanai_openapi::Type) -> Type {
                     Merge::Set => List::Set,
                     Merge::Keys(keys) => List::Map(keys.iter().map(|key| (*key).to_owned()).collect()),
                 };
-                let holds = match &list.items {
-                    Shape::Type(id) => Some(id.number()),
-                    _ => None,
-                };
+                let holds = if let Shape::Type(id) = &list.items { Some(id.number()) } else { None };
                 (merge, holds)
             }
             Shape::Text
@@ -271,10 +268,7 @@ pub(crate) struct KeyPart {
 
 /// What identifies an item. `None` for what has no such key.
 pub(crate) fn key_of(item: NodeRef<'_>, list: &List) -> Option<Vec<KeyPart>> {
-    let text = |key: &str| {
-        let node = item.get(key)?.target();
-        (node.kind() == Kind::Scalar && !node.is_null()).then(|| node.value())
-    };
+    let text = |key: &str| scalar(item, key);
     match list {
         List::Atomic => None,
         List::Set => {
@@ -290,13 +284,25 @@ pub(crate) fn key_of(item: NodeRef<'_>, list: &List) -> Option<Vec<KeyPart>> {
             };
             keys.iter().map(part).collect()
         }
-        List::Functions => {
-            let key = ["name", "image", "exec"].into_iter().find(|key| text(key).is_some())?;
-            let value = text(key)?;
-            let value = if key == "image" { without_tag(&value) } else { &value };
-            Some(vec![KeyPart { name: key.into(), value: value.into() }])
-        }
+        List::Functions => match text("name") {
+            Some(name) => Some(vec![KeyPart { name: "name".into(), value: name.into_owned() }]),
+            None => program_of(item).map(|program| vec![program]),
+        },
     }
+}
+
+/// What a function of a pipeline runs: its image without tag, else its command.
+pub(crate) fn program_of(item: NodeRef<'_>) -> Option<KeyPart> {
+    let text = |key: &str| scalar(item, key);
+    if let Some(image) = text("image") {
+        return Some(KeyPart { name: "image".into(), value: without_tag(&image).into() });
+    }
+    text("exec").map(|exec| KeyPart { name: "exec".into(), value: exec.into_owned() })
+}
+
+fn scalar<'a>(item: NodeRef<'a>, key: &str) -> Option<Cow<'a, str>> {
+    let node = item.get(key)?.target();
+    (node.kind() == Kind::Scalar && !node.is_null()).then(|| node.value())
 }
 
 /// The image without tag and digest: `host:5000/set-labels:v1` is `host:5000/set-labels`.

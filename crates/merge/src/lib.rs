@@ -14,6 +14,7 @@ mod fields;
 mod files;
 mod identity;
 mod judge;
+mod keyring;
 mod keys;
 mod lists;
 mod matching;

@@ -11,11 +11,10 @@ use crate::conflict::{ConflictId, ConflictKind};
 use crate::error::Error;
 use crate::fields::{Fields, Outcome, Slot, There, Triple, put};
 use crate::judge::{Rule, Values};
+use crate::keyring::{Key, Keyring};
 use crate::keys::{Cursor, KeyPart, List, key_of};
 use crate::names::{Aspect, aspect};
 use crate::options::Take;
-
-type Key = Vec<KeyPart>;
 
 /// Whether each item of a list has a key of its own.
 pub(crate) fn is_keyed(node: NodeRef<'_>, list: &List) -> bool {
@@ -33,9 +32,10 @@ impl Fields<'_, '_> {
         list: &List,
         cursor: Cursor<'_>,
     ) -> Result<(), Error> {
-        let (originals, upstreams) = (items(sides.original, list), items(sides.upstream, list));
+        let ring = Keyring::new(list, [sides.original, sides.upstream, sides.local]);
+        let (originals, upstreams) = (ring.items(sides.original), ring.items(sides.upstream));
         let locals: Vec<NodeRef<'_>> = sides.local.into_iter().flat_map(NodeRef::items).collect();
-        let before = keys(sides.local, list);
+        let before = ring.keys(sides.local);
         let mut now: Vec<Key> = Vec::with_capacity(before.len());
         // Items go when the new ones are there: the comments of the last one would wait for the next in an empty list.
         let mut gone: Vec<usize> = Vec::new();
@@ -45,17 +45,17 @@ impl Fields<'_, '_> {
                 upstream: upstreams.get(key).copied(),
                 local: Some(*item),
             };
-            match self.item(node, at, key, triple, (list, cursor))? {
+            match self.item(node, at, key, triple, &ring, cursor)? {
                 There::Yes => now.push(key.clone()),
                 There::No => gone.push(at),
             }
         }
         let known: HashSet<&Key> = before.iter().collect();
-        let theirs = keys(sides.upstream, list);
+        let theirs = ring.keys(sides.upstream);
         for key in theirs.iter().filter(|key| !known.contains(key)) {
             let (original, upstream) = (originals.get(key).copied(), upstreams.get(key).copied());
             let triple = Triple { original, upstream, local: None };
-            if self.item(node, now.len() + gone.len(), key, triple, (list, cursor))? == There::Yes {
+            if self.item(node, now.len() + gone.len(), key, triple, &ring, cursor)? == There::Yes {
                 now.push(key.clone());
             }
         }
@@ -63,7 +63,7 @@ impl Fields<'_, '_> {
             let removed = node.remove_item(at);
             self.did(removed)?;
         }
-        let order = self.order([&keys(sides.original, list), &theirs, &before], &now)?;
+        let order = self.order([&ring.keys(sides.original), &theirs, &before], &now)?;
         if !order.is_sorted() {
             let reordered = node.reorder(&order);
             self.did(reordered)?;
@@ -116,7 +116,8 @@ impl Fields<'_, '_> {
         at: usize,
         key: &Key,
         triple: Triple<'_>,
-        (list, cursor): (&List, Cursor<'_>),
+        ring: &Keyring<'_>,
+        cursor: Cursor<'_>,
     ) -> Result<There, Error> {
         let Triple { original, upstream, local } = triple;
         if exact(original, upstream) {
@@ -134,7 +135,7 @@ impl Fields<'_, '_> {
         let kept = matches!(outcome, Outcome::Keep | Outcome::Mapping | Outcome::Remains);
         let there = self.apply_item(parent, at, triple, outcome, cursor)?;
         if there == There::Yes && self.judge.has_pins() {
-            let name = parent.read().at(at).and_then(|item| key_of(item, list));
+            let name = parent.read().at(at).and_then(|item| ring.key(item));
             if name.as_ref() != Some(key) {
                 return Err(Error::OtherKey(ConflictId::new(self.id())));
             }
@@ -215,15 +216,6 @@ impl Fields<'_, '_> {
             self.note_lost_inside(upstream, now);
         }
     }
-}
-
-fn items<'a>(node: Option<NodeRef<'a>>, list: &List) -> HashMap<Key, NodeRef<'a>> {
-    let items = node.into_iter().flat_map(NodeRef::items);
-    items.filter_map(|item| Some((key_of(item, list)?, item))).collect()
-}
-
-fn keys(node: Option<NodeRef<'_>>, list: &List) -> Vec<Key> {
-    node.into_iter().flat_map(NodeRef::items).filter_map(|item| key_of(item, list)).collect()
 }
 
 /// Keys as a conflict shows them.

@@ -6,6 +6,7 @@ mod ask;
 mod cases;
 mod files;
 mod rows;
+mod variants;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
 //! The Kptfile.
 
-use lanai_merge::Options;
+use lanai_merge::{Options, Resolution, Take, three_way};
 
-use crate::support::{lines, one, text};
+use crate::support::{lines, one, package, text};
 
 fn kptfile(name: &str, rest: &str) -> String {
     format!("apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: {name}\n{rest}")
@@ -88,4 +88,50 @@ fn conditions_by_type() {
     let ready = "  - type: Ready\n    status: \"False\"\n";
     let local = of(rendered);
     check(["", &of(ready), &local], &of(&format!("{rendered}{ready}")), &[]);
+}
+
+/// A function that was given a name is not another one.
+#[test]
+fn functions_that_are_named_on_one_side() {
+    let of = |items: &str| format!("pipeline:\n  mutators:\n{items}");
+    let (old, new) = (&of("  - image: x:v1\n"), &of("  - image: x:v2\n"));
+    let (named, named_new) =
+        (&of("  - image: x:v1\n    name: foo\n"), &of("  - image: x:v2\n    name: foo\n"));
+    check([old, new, named], named_new, &[]);
+    check([old, named_new, old], named_new, &[]);
+    check([named, named_new, old], new, &[]);
+    check(
+        [old, &of("  - image: y\n"), named],
+        &of("  - image: y\n"),
+        &["RemovedUpstreamChangedLocally pipeline.mutators[image=x] upstream"],
+    );
+    // Two names for one function are a conflict about its name.
+    let other = &of("  - image: x:v1\n    name: bar\n");
+    check([old, other, named], other, &["AddedOnBoth pipeline.mutators[image=x].name upstream"]);
+    // The command says it as the image does.
+    let exec = |name: &str, tag: &str| of(&format!("  - exec: ./run\n{name}    configPath: {tag}\n"));
+    let name = "    name: foo\n";
+    check([&exec("", "a"), &exec("", "b"), &exec(name, "a")], &exec(name, "b"), &[]);
+    // Where it is not clear which one is meant, names and images are what they were.
+    let two = &of("  - image: x:v1\n    name: foo\n  - image: x:v1\n    name: bar\n");
+    let both = &of("  - image: x:v1\n    name: foo\n  - image: x:v1\n    name: bar\n  - image: x:v2\n");
+    check([old, new, two], both, &["RemovedLocallyChangedUpstream pipeline.mutators[image=x] upstream"]);
+    // A name that another function has upstream.
+    let taken = &of("  - image: y\n    name: foo\n");
+    let merged = &of("  - image: y\n    name: foo\n");
+    check([old, taken, named], merged, &["AddedOnBoth pipeline.mutators[name=foo].image upstream"]);
+}
+
+#[test]
+fn a_function_that_was_named_here_can_be_decided_again() {
+    let of = |items: &str| kptfile("up", &format!("pipeline:\n  mutators:\n{items}"));
+    let sides = [of("  - image: x:v1\n"), of("  - image: x:v2\n"), of("  - image: x:v3\n    name: foo\n")];
+    let [original, upstream, local] = sides.each_ref().map(|text| package(&[("Kptfile", text)]));
+    let conflicts = three_way(&original, &upstream, &local, &Options::default()).unwrap().conflicts;
+    assert_eq!(lines(&conflicts), ["BothChanged pipeline.mutators[image=x].image upstream"]);
+    let resolutions = vec![Resolution { conflict: conflicts[0].id.clone(), take: Take::Local }];
+    let options = Options { resolutions, ..Options::default() };
+    let once = three_way(&original, &upstream, &local, &options).unwrap().package;
+    assert_eq!(once, local);
+    assert_eq!(three_way(&original, &upstream, &once, &options).unwrap().package, once);
 }

@@ -1,6 +1,9 @@
 //! Fields of which a resource can have one: the result never has two.
 
+use std::collections::BTreeMap;
+
 use lanai_merge::{Error, Options, Policy, Resolution, Take, three_way};
+use lanai_yaml::Document;
 
 use crate::support::{check, lines, one, package, policy, text};
 
@@ -182,7 +185,7 @@ fn where_a_choice_was_added_on_both_sides_there_is_one() {
 }
 
 /// A resource with these lines at a path of mappings.
-fn at(api_and_kind: &str, path: &str, member: &str) -> String {
+pub fn at(api_and_kind: &str, path: &str, member: &str) -> String {
     let (api, kind) = api_and_kind.split_once(' ').unwrap();
     let mut text = format!("apiVersion: {api}\nkind: {kind}\nmetadata:\n  name: a\n");
     let mut depth = 0;
@@ -197,142 +200,209 @@ fn at(api_and_kind: &str, path: &str, member: &str) -> String {
     text + &indented(member, depth)
 }
 
-/// Kind, path, and three fields of which there can be one; where there are two kinds of them only, the first twice.
-type Choice = (&'static str, &'static str, [&'static str; 3]);
+/// A resource, a mapping in it, and three versions of fields of which the mapping can have one.
+pub struct Choice {
+    pub name: &'static str,
+    pub kind: &'static str,
+    pub path: &'static str,
+    pub original: &'static str,
+    /// The same field with another value.
+    pub changed: &'static str,
+    /// Another field.
+    pub other: &'static str,
+}
 
-const CHOICES: &[Choice] = &[
-    (
-        "v1 Pod",
-        "spec.containers[name=w].env[name=w].valueFrom",
-        [
-            "fieldRef:\n  fieldPath: a",
-            "fileKeyRef:\n  key: a\n  path: p\n  volumeName: v",
-            "secretKeyRef:\n  key: a\n  name: b",
-        ],
-    ),
-    ("policy/v1 PodDisruptionBudget", "spec", ["minAvailable: 1", "minAvailable: 2", "maxUnavailable: 1"]),
-    (
-        "policy/v1beta1 PodDisruptionBudget",
-        "spec",
-        ["minAvailable: 1", "minAvailable: 2", "maxUnavailable: 1"],
-    ),
-    (
-        "admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration",
-        "webhooks[name=w].clientConfig",
-        ["url: https://a", "service:\n  name: s\n  namespace: n", "url: https://b"],
-    ),
-    (
-        "admissionregistration.k8s.io/v1 MutatingWebhookConfiguration",
-        "webhooks[name=w].clientConfig",
-        ["url: https://a", "service:\n  name: s\n  namespace: n", "url: https://b"],
-    ),
-    (
-        "apiextensions.k8s.io/v1 CustomResourceDefinition",
-        "spec.conversion.webhook.clientConfig",
-        ["url: https://a", "service:\n  name: s\n  namespace: n", "url: https://b"],
-    ),
-    (
-        "apiextensions.k8s.io/v1 CustomResourceDefinition",
-        "spec.conversion",
-        [
-            "strategy: Webhook\nwebhook:\n  conversionReviewVersions: [v1]",
-            "strategy: None",
-            "strategy: Webhook\nwebhook:\n  conversionReviewVersions: [v2]",
-        ],
-    ),
-    (
-        "networking.k8s.io/v1 Ingress",
-        "spec.defaultBackend.service.port",
-        ["number: 80", "name: http", "number: 81"],
-    ),
-    (
-        "networking.k8s.io/v1 IngressClass",
-        "spec.parameters",
-        ["scope: Namespace\nnamespace: a", "scope: Cluster", "scope: Namespace\nnamespace: b"],
-    ),
-    (
-        "admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding",
-        "spec.paramRef",
-        ["name: a", "selector:\n  matchLabels:\n    a: b", "name: b"],
-    ),
-    (
-        "v1 Service",
-        "spec",
-        [
-            "sessionAffinity: ClientIP",
-            "sessionAffinity: None",
-            "sessionAffinity: ClientIP\nsessionAffinityConfig:\n  clientIP:\n    timeoutSeconds: 1",
-        ],
-    ),
-    (
-        "v1 PersistentVolumeClaim",
-        "spec",
-        [
-            "volumeMode: Block",
-            "volumeMode: Block\ndataSource:\n  kind: A\n  name: a",
-            "volumeMode: Block\ndataSourceRef:\n  kind: B\n  name: b",
-        ],
-    ),
-    ("v1 PersistentVolume", "spec.fc", ["targetWWNs: [a]", "wwids: [a]", "targetWWNs: [b]"]),
-    ("v1 PersistentVolume", "spec.flocker", ["datasetName: a", "datasetUUID: a", "datasetName: b"]),
-    (
-        "flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration",
-        "spec",
-        [
-            "type: Limited\nlimited:\n  nominalConcurrencyShares: 1",
-            "type: Exempt\nexempt:\n  nominalConcurrencyShares: 1",
-            "type: Limited\nlimited:\n  nominalConcurrencyShares: 2",
-        ],
-    ),
-    (
-        "flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration",
-        "spec.limited.limitResponse",
-        ["type: Queue\nqueuing:\n  queues: 1", "type: Reject", "type: Queue\nqueuing:\n  queues: 2"],
-    ),
-    (
-        "scheduling.k8s.io/v1alpha2 PodGroup",
-        "spec.schedulingPolicy",
-        ["gang:\n  minCount: 1", "basic: {}", "gang:\n  minCount: 2"],
-    ),
-    (
-        "resource.k8s.io/v1 ResourceSlice",
-        "spec",
-        ["driver: d\nnodeName: a", "driver: d\nallNodes: true", "driver: d\nnodeName: b"],
-    ),
-    (
-        "storage.k8s.io/v1 VolumeAttachment",
-        "spec.source",
-        ["persistentVolumeName: a", "inlineVolumeSpec:\n  volumeMode: Block", "persistentVolumeName: b"],
-    ),
-    (
-        "authorization.k8s.io/v1 SubjectAccessReview",
-        "spec",
-        [
-            "user: u\nresourceAttributes:\n  verb: get",
-            "user: u\nnonResourceAttributes:\n  verb: get",
-            "user: u\nresourceAttributes:\n  verb: list",
-        ],
-    ),
-    (
-        "authorization.k8s.io/v1 SubjectAccessReview",
-        "spec.resourceAttributes.labelSelector",
-        ["rawSelector: a", "requirements:\n- key: a\n  operator: Exists", "rawSelector: b"],
-    ),
+pub const CHOICES: &[Choice] = &[
+    Choice {
+        name: "sources of a variable",
+        kind: "v1 Pod",
+        path: "spec.containers[name=w].env[name=w].valueFrom",
+        original: "fieldRef:\n  fieldPath: a",
+        changed: "secretKeyRef:\n  key: a\n  name: b",
+        other: "fileKeyRef:\n  key: a\n  path: p\n  volumeName: v",
+    },
+    Choice {
+        name: "budget of disruptions",
+        kind: "policy/v1 PodDisruptionBudget",
+        path: "spec",
+        original: "minAvailable: 1",
+        changed: "minAvailable: 2",
+        other: "maxUnavailable: 1",
+    },
+    Choice {
+        name: "budget of disruptions of an older version",
+        kind: "policy/v1beta1 PodDisruptionBudget",
+        path: "spec",
+        original: "minAvailable: 1",
+        changed: "minAvailable: 2",
+        other: "maxUnavailable: 1",
+    },
+    Choice {
+        name: "client of a validating webhook",
+        kind: "admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration",
+        path: "webhooks[name=w].clientConfig",
+        original: "url: https://a",
+        changed: "url: https://b",
+        other: "service:\n  name: s\n  namespace: n",
+    },
+    Choice {
+        name: "client of a mutating webhook",
+        kind: "admissionregistration.k8s.io/v1 MutatingWebhookConfiguration",
+        path: "webhooks[name=w].clientConfig",
+        original: "url: https://a",
+        changed: "url: https://b",
+        other: "service:\n  name: s\n  namespace: n",
+    },
+    Choice {
+        name: "client of a conversion",
+        kind: "apiextensions.k8s.io/v1 CustomResourceDefinition",
+        path: "spec.conversion.webhook.clientConfig",
+        original: "url: https://a",
+        changed: "url: https://b",
+        other: "service:\n  name: s\n  namespace: n",
+    },
+    Choice {
+        name: "conversion of a custom resource",
+        kind: "apiextensions.k8s.io/v1 CustomResourceDefinition",
+        path: "spec.conversion",
+        original: "strategy: Webhook\nwebhook:\n  conversionReviewVersions: [v1]",
+        changed: "strategy: Webhook\nwebhook:\n  conversionReviewVersions: [v2]",
+        other: "strategy: None",
+    },
+    Choice {
+        name: "port behind an ingress",
+        kind: "networking.k8s.io/v1 Ingress",
+        path: "spec.defaultBackend.service.port",
+        original: "number: 80",
+        changed: "number: 81",
+        other: "name: http",
+    },
+    Choice {
+        name: "parameters of a class of ingresses",
+        kind: "networking.k8s.io/v1 IngressClass",
+        path: "spec.parameters",
+        original: "scope: Namespace\nnamespace: a",
+        changed: "scope: Namespace\nnamespace: b",
+        other: "scope: Cluster",
+    },
+    Choice {
+        name: "parameters of an admission policy",
+        kind: "admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding",
+        path: "spec.paramRef",
+        original: "name: a",
+        changed: "name: b",
+        other: "selector:\n  matchLabels:\n    a: b",
+    },
+    Choice {
+        name: "session affinity",
+        kind: "v1 Service",
+        path: "spec",
+        original: "sessionAffinity: ClientIP",
+        changed: "sessionAffinity: ClientIP\nsessionAffinityConfig:\n  clientIP:\n    timeoutSeconds: 1",
+        other: "sessionAffinity: None",
+    },
+    Choice {
+        name: "source of a claim",
+        kind: "v1 PersistentVolumeClaim",
+        path: "spec",
+        original: "volumeMode: Block",
+        changed: "volumeMode: Block\ndataSourceRef:\n  kind: B\n  name: b",
+        other: "volumeMode: Block\ndataSource:\n  kind: A\n  name: a",
+    },
+    Choice {
+        name: "disks of fibre channels",
+        kind: "v1 PersistentVolume",
+        path: "spec.fc",
+        original: "targetWWNs: [a]",
+        changed: "targetWWNs: [b]",
+        other: "wwids: [a]",
+    },
+    Choice {
+        name: "disk of Flocker",
+        kind: "v1 PersistentVolume",
+        path: "spec.flocker",
+        original: "datasetName: a",
+        changed: "datasetName: b",
+        other: "datasetUUID: a",
+    },
+    Choice {
+        name: "level of priority",
+        kind: "flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration",
+        path: "spec",
+        original: "type: Limited\nlimited:\n  nominalConcurrencyShares: 1",
+        changed: "type: Limited\nlimited:\n  nominalConcurrencyShares: 2",
+        other: "type: Exempt\nexempt:\n  nominalConcurrencyShares: 1",
+    },
+    Choice {
+        name: "response of a level of priority",
+        kind: "flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration",
+        path: "spec.limited.limitResponse",
+        original: "type: Queue\nqueuing:\n  queues: 1",
+        changed: "type: Queue\nqueuing:\n  queues: 2",
+        other: "type: Reject",
+    },
+    Choice {
+        name: "scheduling policy",
+        kind: "scheduling.k8s.io/v1alpha2 PodGroup",
+        path: "spec.schedulingPolicy",
+        original: "gang:\n  minCount: 1",
+        changed: "gang:\n  minCount: 2",
+        other: "basic: {}",
+    },
+    Choice {
+        name: "nodes of a slice of resources",
+        kind: "resource.k8s.io/v1 ResourceSlice",
+        path: "spec",
+        original: "driver: d\nnodeName: a",
+        changed: "driver: d\nnodeName: b",
+        other: "driver: d\nallNodes: true",
+    },
+    Choice {
+        name: "attached volume",
+        kind: "storage.k8s.io/v1 VolumeAttachment",
+        path: "spec.source",
+        original: "persistentVolumeName: a",
+        changed: "persistentVolumeName: b",
+        other: "inlineVolumeSpec:\n  volumeMode: Block",
+    },
+    Choice {
+        name: "subject of a review",
+        kind: "authorization.k8s.io/v1 SubjectAccessReview",
+        path: "spec",
+        original: "user: u\nresourceAttributes:\n  verb: get",
+        changed: "user: u\nresourceAttributes:\n  verb: list",
+        other: "user: u\nnonResourceAttributes:\n  verb: get",
+    },
+    Choice {
+        name: "selector of a review",
+        kind: "authorization.k8s.io/v1 SubjectAccessReview",
+        path: "spec.resourceAttributes.labelSelector",
+        original: "rawSelector: a",
+        changed: "rawSelector: b",
+        other: "requirements:\n- key: a\n  operator: Exists",
+    },
 ];
 
 #[test]
 fn nothing_that_the_api_server_refuses_comes_out() {
-    for (kind, path, members) in CHOICES {
-        let [original, upstream, local] = members.map(|member| at(kind, path, member));
-        for (policy, winner) in [(Policy::UpstreamWins, &upstream), (Policy::LocalWins, &local)] {
-            let options = Options { policy, ..Options::default() };
-            let merged = one("a.yaml", [&original, &upstream, &local], &options);
-            assert_eq!(text(&merged.package, "a.yaml"), **winner, "{kind} {path} {policy:?}");
-            let ids: Vec<&str> = merged.conflicts.iter().map(|one| one.id.as_str()).collect();
-            let [id] = ids[..] else { panic!("{kind} {path}: {ids:?}") };
-            assert!(id.ends_with("~variant"), "{kind} {path}: {:#?}", merged.conflicts);
+    for Choice { name, kind, path, original, changed, other } in CHOICES {
+        let [original, changed, other] = [original, changed, other].map(|member| at(kind, path, member));
+        for [upstream, local] in [[&changed, &other], [&other, &changed]] {
+            for (policy, winner) in [(Policy::UpstreamWins, upstream), (Policy::LocalWins, local)] {
+                let options = Options { policy, ..Options::default() };
+                let merged = one("a.yaml", [&original, upstream, local], &options);
+                let result = text(&merged.package, "a.yaml");
+                assert_eq!(values(&result), values(winner), "{name}, {policy:?}");
+                let ids: Vec<&str> = merged.conflicts.iter().map(|one| one.id.as_str()).collect();
+                assert!(matches!(ids[..], [id] if id.ends_with("~variant")), "{name}: {ids:?}");
+            }
         }
     }
+}
+
+/// What a document says, whatever the order of its keys is.
+fn values(text: &str) -> BTreeMap<String, serde_json::Value> {
+    Document::parse(text).unwrap().root().deserialize().unwrap()
 }
 
 /// As a container sees a volume: its list has another key.

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use lanai_krm::digest::blob_id;
 
 use super::files::Files;
+use super::variants;
 
 /// A merge: three packages, and what of ours differs from kpt's answer.
 pub struct Case {
@@ -29,7 +30,7 @@ impl Case {
 }
 
 /// Resources with some fields.
-struct Heads;
+pub struct Heads;
 
 impl Heads {
     fn thing(spec: &str) -> String {
@@ -40,7 +41,7 @@ impl Heads {
         format!("apiVersion: v1\nkind: Service\nmetadata:\n  name: a\nspec:\n  type: x\n{ports}")
     }
 
-    fn pod(spec: &str) -> String {
+    pub fn pod(spec: &str) -> String {
         format!("apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\nspec:\n{spec}")
     }
 
@@ -53,16 +54,16 @@ impl Heads {
     }
 }
 
-fn case(name: &'static str, sides: [Files; 3], row: Option<&'static str>) -> Case {
+pub fn case(name: &'static str, sides: [Files; 3], row: Option<&'static str>) -> Case {
     Case { name, sides, row, strategy: "resource-merge" }
 }
 
-fn one(path: &str, sides: [String; 3]) -> [Files; 3] {
+pub fn one(path: &str, sides: [String; 3]) -> [Files; 3] {
     sides.map(|text| if text.is_empty() { Files::default() } else { Files::default().with(path, &text) })
 }
 
 /// Field by field: name, original, upstream, local.
-type Row = (&'static str, &'static str, &'static str, &'static str, Option<&'static str>);
+pub type Row = (&'static str, &'static str, &'static str, &'static str, Option<&'static str>);
 
 const NULL: Option<&str> = Some("explicit null");
 const REMOVED_UPSTREAM: Option<&str> = Some("mapping removed upstream, unchanged here");
@@ -264,14 +265,14 @@ const PODS: &[Row] = &[
         "  volumes:\n  - name: v\n    emptyDir: {}\n",
         "  volumes:\n  - name: v\n    configMap: {name: m}\n",
         "  volumes:\n  - name: v\n    emptyDir: {}\n",
-        Some("volume or strategy of which the sides have different variants"),
+        Some("volume, strategy or profile of which the sides have different variants"),
     ),
     (
         "another source of a volume on both sides",
         "  volumes:\n  - name: v\n    emptyDir: {}\n",
         "  volumes:\n  - name: v\n    configMap: {name: m}\n",
         "  volumes:\n  - name: v\n    secret: {secretName: s}\n",
-        Some("volume or strategy of which the sides have different variants"),
+        Some("volume, strategy or profile of which the sides have different variants"),
     ),
     (
         "container renamed here",
@@ -319,6 +320,13 @@ const PIPELINES: &[Row] = &[
         Some("pipeline with some names missing"),
     ),
     (
+        "function named here",
+        "pipeline:\n  mutators:\n  - image: x:v1\n",
+        "pipeline:\n  mutators:\n  - image: x:v2\n",
+        "pipeline:\n  mutators:\n  - image: x:v1\n    name: foo\n",
+        Some("pipeline with some names missing"),
+    ),
+    (
         "description of the package",
         "info:\n  description: a\n",
         "info:\n  description: b\n  site: s\n",
@@ -341,7 +349,7 @@ const PIPELINES: &[Row] = &[
     ),
 ];
 
-fn table(rows: &[Row], path: &str, head: fn(&str) -> String, cases: &mut Vec<Case>) {
+pub fn table(rows: &[Row], path: &str, head: fn(&str) -> String, cases: &mut Vec<Case>) {
     for (name, original, upstream, local, row) in rows {
         cases.push(case(name, one(path, [head(original), head(upstream), head(local)]), *row));
     }
@@ -354,6 +362,7 @@ pub fn cases() -> Vec<Case> {
     table(PORTS, "a.yaml", Heads::service, &mut cases);
     table(PODS, "a.yaml", Heads::pod, &mut cases);
     table(PIPELINES, "Kptfile", Heads::kptfile, &mut cases);
+    variants::add(&mut cases);
     packages(&mut cases);
     cases
 }
@@ -387,6 +396,15 @@ fn packages(cases: &mut Vec<Case>) {
         None,
     );
     add("resource renamed here", [&[("a.yaml", one)], &[("a.yaml", two)], &[("a.yaml", &renamed)]], None);
+    let unmarked = renamed.replace(
+        "metadata: # kpt-merge: /a\n",
+        "metadata:\n  annotations:\n    internal.kpt.dev/upstream-identifier: '|ConfigMap|default|a'\n",
+    );
+    add(
+        "resource renamed here without the comment",
+        [&[("a.yaml", one)], &[("a.yaml", two)], &[("a.yaml", &unmarked)]],
+        Some("resource renamed here whose comment is gone, and the annotation is not"),
+    );
     add(
         "resource renamed upstream",
         [&[("a.yaml", one)], &[("a.yaml", &one.replace("name: a", "name: z"))], &[("a.yaml", one)]],
