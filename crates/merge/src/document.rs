@@ -17,10 +17,20 @@ pub(crate) fn subject(document: &Document) -> Subject {
     }
 }
 
+/// What lines that are added to a text end with: as those that are there do.
+pub(crate) fn line_break(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
+}
+
 /// A document as a conflict shows it: with its comments, without its marker.
 pub(crate) fn text_of(document: &Document) -> String {
     let text = document.to_string();
-    text.strip_prefix("---\n").unwrap_or(&text).trim_end().to_owned()
+    without_marker(&text).trim_end().to_owned()
+}
+
+/// The text without a bare marker that it begins with.
+pub(crate) fn without_marker(text: &str) -> &str {
+    ["---\n", "---\r\n"].into_iter().find_map(|marker| text.strip_prefix(marker)).unwrap_or(text)
 }
 
 /// Whether a document is written as it was, layout and the marks of a merge aside. Comments count: someone wrote them.
@@ -95,26 +105,30 @@ pub(crate) fn with_own_comments(document: &Document, wanted: &OwnComments) -> Op
     let text = written.to_string();
     let marker = if written.has_start_marker() { marker_end(&text)? } else { 0 };
     let (before, rest) = text.split_at(marker);
-    let mut before = exchanged(before, has[0].as_deref(), wanted[0].as_deref(), Gap::None)?;
+    let end = line_break(&text);
+    let mut before = exchanged(before, has[0].as_deref(), wanted[0].as_deref(), Gap::None(end))?;
     // A comment stands before the marker only where there is one.
     if wanted[0].is_some() && !written.has_start_marker() {
-        before.push_str("---\n");
+        before.extend(["---", end]);
     }
     let (body, tail) = match has[2].as_deref() {
         Some(foot) => rest.split_at(rest.rfind(foot)?),
         None => (rest, ""),
     };
-    let body = exchanged(body, has[1].as_deref(), wanted[1].as_deref(), Gap::Line)?;
+    let body = exchanged(body, has[1].as_deref(), wanted[1].as_deref(), Gap::Line(end))?;
     let mut out = format!("{before}{body}");
     match (&has[2], &wanted[2]) {
         (None, Some(new)) => {
             if !out.ends_with('\n') {
-                out.push('\n');
+                out.push_str(end);
             }
-            out.extend(["\n", new, "\n"]);
+            out.extend([end, new, end]);
         }
         (Some(old), Some(new)) => out.push_str(&tail.replacen(old, new, 1)),
-        (Some(_), None) => out.truncate(out.trim_end().len() + 1),
+        (Some(_), None) => {
+            out.truncate(out.trim_end().len());
+            out.push_str(end);
+        }
         (None, None) => {}
     }
     let after = Document::parse(out).ok()?;
@@ -122,11 +136,11 @@ pub(crate) fn with_own_comments(document: &Document, wanted: &OwnComments) -> Op
     arrived.then_some(after)
 }
 
-/// What stands between a comment and what comes behind it.
+/// What stands between a comment and what comes behind it, with what ends a line.
 #[derive(Clone, Copy)]
 enum Gap {
-    None,
-    Line,
+    None(&'static str),
+    Line(&'static str),
 }
 
 /// The text with another comment at its begin.
@@ -136,8 +150,8 @@ fn exchanged(text: &str, old: Option<&str>, new: Option<&str>, gap: Gap) -> Opti
         None => text,
     };
     let gap = match gap {
-        Gap::None => "\n",
-        Gap::Line => "\n\n",
+        Gap::None(end) => end.to_owned(),
+        Gap::Line(end) => end.repeat(2),
     };
     Some(match (old, new) {
         (Some(_), Some(new)) => format!("{new}{rest}"),

@@ -8,6 +8,7 @@ use lanai_types::{Limits, SafePath};
 use lanai_yaml::{Document, Stream};
 
 use crate::conflict::Side;
+use crate::document::{line_break, without_marker};
 use crate::error::Error;
 use crate::identity::Identity;
 use crate::remarks;
@@ -175,34 +176,38 @@ pub(crate) fn compose(
 ) -> Result<Option<String>, Error> {
     let pages = sheet.map_or(&[][..], |sheet| &sheet.pages[..]);
     let expected = pages.len() - changes.removed.len() + changes.added.len();
-    let mut text = match (&changes.preamble, sheet) {
+    let preamble = match (&changes.preamble, sheet) {
         (Some(preamble), _) => preamble.clone(),
         (None, Some(sheet)) => sheet.preamble.clone(),
         (None, None) => String::new(),
     };
-    if expected == 0 && (is_json(path) || remarks::is_silent(&text)) {
+    if expected == 0 && (is_json(path) || remarks::is_silent(&preamble)) {
         return Ok(None);
     }
-    let has_preamble = !text.is_empty();
+    let has_preamble = !preamble.is_empty();
     let documents = sheet.map_or(&[][..], |sheet| sheet.stream.documents());
+    let is_crlf = |document: &Document| line_break(document.source()) == "\r\n";
+    let end = if documents.iter().any(is_crlf) { "\r\n" } else { "\n" };
+    let mut file = Draft { text: preamble, end };
     for page in pages.iter().filter(|page| !changes.removed.contains(&page.at)) {
         let own = &documents[page.at];
         match changes.edited.get(&page.at) {
-            Some(document) if !document.is_edited() => append(&mut text, document),
-            Some(document) => append_own(&mut text, own, &document.to_string()),
-            None => append_own(&mut text, own, own.source()),
+            Some(document) if !document.is_edited() => file.append(document),
+            Some(document) => file.append_own(own, &document.to_string()),
+            None => file.append_own(own, own.source()),
         }
-        append_remarks(&mut text, changes.remarks.get(&page.at).unwrap_or(&page.remarks));
+        file.append_remarks(changes.remarks.get(&page.at).unwrap_or(&page.remarks));
     }
     for leaf in &changes.added {
-        append(&mut text, &leaf.document);
-        append_remarks(&mut text, &leaf.remarks);
+        file.append(&leaf.document);
+        file.append_remarks(&leaf.remarks);
     }
     // A document that is first now needs no marker, unless the file began with one.
     let began_with_marker = documents.first().is_some_and(Document::has_start_marker);
     let is_bare = !began_with_marker || changes.removed.contains(&0);
-    if is_bare && !has_preamble && text.starts_with("---\n") {
-        text.drain(.."---\n".len());
+    let mut text = file.text;
+    if is_bare && !has_preamble {
+        text.drain(..text.len() - without_marker(&text).len());
     }
     let fails = || Error::Composition(path.clone());
     if is_json(path) {
@@ -225,50 +230,64 @@ fn json(text: String) -> Option<String> {
     Some(text)
 }
 
-/// Puts a document of the file itself behind others, as it is written now. What is first needs no marker, nor does what
-/// stands behind the end of another.
-fn append_own(text: &mut String, own: &Document, written: &str) {
-    end_line(text);
-    let stands = text.is_empty() || own.has_start_marker() || written.starts_with("---");
-    if !stands && !text.lines().next_back().is_some_and(|line| line.starts_with("...")) {
-        text.push_str("---\n");
-    }
-    text.push_str(written);
+/// A file in the making.
+struct Draft {
+    text: String,
+    /// What its lines end with.
+    end: &'static str,
 }
 
-/// Puts documents without content behind others.
-fn append_remarks(text: &mut String, remarks: &str) {
-    if remarks.is_empty() {
-        return;
+impl Draft {
+    /// Puts a document of the file itself behind others, as it is written now. What is first needs no marker, nor does what
+    /// stands behind the end of another.
+    fn append_own(&mut self, own: &Document, written: &str) {
+        self.end_line();
+        if !(self.text.is_empty() || own.has_start_marker() || written.starts_with("---")) {
+            self.separate();
+        }
+        self.text.push_str(written);
     }
-    end_line(text);
-    let stands = remarks.trim_start().starts_with("---") || text.is_empty();
-    if !stands && !text.lines().next_back().is_some_and(|line| line.starts_with("...")) {
-        text.push_str("---\n");
-    }
-    text.push_str(remarks);
-}
 
-fn end_line(text: &mut String) {
-    if !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
+    /// Puts documents without content behind others.
+    fn append_remarks(&mut self, remarks: &str) {
+        if remarks.is_empty() {
+            return;
+        }
+        self.end_line();
+        if !(remarks.trim_start().starts_with("---") || self.text.is_empty()) {
+            self.separate();
+        }
+        self.text.push_str(remarks);
     }
-}
 
-/// Puts a document from elsewhere behind others.
-fn append(text: &mut String, document: &Document) {
-    let written = document.to_string();
-    if text.is_empty() {
-        text.push_str(&written);
-        return;
+    /// Puts a document from elsewhere behind others.
+    fn append(&mut self, document: &Document) {
+        let written = document.to_string();
+        if self.text.is_empty() {
+            self.text.push_str(&written);
+            return;
+        }
+        let written = written.trim_start_matches('\u{feff}');
+        self.end_line();
+        if written.starts_with('%') {
+            // Directives stand behind the end of a document only.
+            self.text.extend(["...", self.end]);
+        } else if !document.has_start_marker() {
+            self.text.extend(["---", self.end]);
+        }
+        self.text.push_str(written);
     }
-    let written = written.trim_start_matches('\u{feff}');
-    end_line(text);
-    if written.starts_with('%') {
-        // Directives stand behind the end of a document only.
-        text.push_str("...\n");
-    } else if !document.has_start_marker() {
-        text.push_str("---\n");
+
+    /// Puts a marker, unless the end of a document stands there.
+    fn separate(&mut self) {
+        if !self.text.lines().next_back().is_some_and(|line| line.starts_with("...")) {
+            self.text.extend(["---", self.end]);
+        }
     }
-    text.push_str(written);
+
+    fn end_line(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push_str(self.end);
+        }
+    }
 }

@@ -19,12 +19,24 @@ pub(super) fn add(schemas: &mut Schemas, root: NodeRef<'_>) {
     let kind = spec.get("names").and_then(|names| names.get("kind"));
     let (Some(group), Some(kind)) = (spec.get("group"), kind) else { return };
     let (group, kind) = (group.target().value(), kind.target().value());
+    // In `v1beta1` all versions may have one schema, and there may be one version only.
+    let common = spec.get("validation").and_then(|validation| validation.get("openAPIV3Schema"));
+    let common = common.and_then(|schema| object(schemas, schema, 0));
+    let mut is_listed = false;
     for version in spec.get("versions").into_iter().flat_map(NodeRef::items) {
+        let Some(name) = version.get("name") else { continue };
+        is_listed = true;
         let schema = version.get("schema").and_then(|schema| schema.get("openAPIV3Schema"));
-        let (Some(name), Some(schema)) = (version.get("name"), schema) else { continue };
-        if let Some(number) = object(schemas, schema, 0) {
+        let number = match schema {
+            Some(schema) => object(schemas, schema, 0),
+            None => common,
+        };
+        if let Some(number) = number {
             schemas.add_kind(&group, &name.target().value(), &kind, number);
         }
+    }
+    if let (Some(number), Some(name), false) = (common, spec.get("version"), is_listed) {
+        schemas.add_kind(&group, &name.target().value(), &kind, number);
     }
 }
 

@@ -165,3 +165,29 @@ fn long_texts_without_a_line_that_stands_out() {
     let merged = one("f", [&sides[0], &sides[1], &sides[2]], &Options::default());
     assert_eq!(lines(&merged.conflicts), ["FileChanged . upstream"]);
 }
+
+/// Lines that are added end as those of the file do.
+#[test]
+fn separators_follow_the_line_breaks_of_the_file() {
+    let map = |name: &str, value: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  v: {value}\n")
+    };
+    let crlf = |text: String| text.replace('\n', "\r\n");
+    let (a, b) = (map("a", "1"), map("b", "1"));
+    // A new document.
+    let sides = [crlf(a.clone()), crlf(format!("{a}---\n{b}")), crlf(map("a", "2"))];
+    let merged = one("a.yaml", [&sides[0], &sides[1], &sides[2]], &Options::default());
+    assert_eq!(text(&merged.package, "a.yaml"), crlf(format!("{}---\n{b}", map("a", "2"))));
+    // One without an end of its last line.
+    let open = sides[2].trim_end();
+    let merged = one("a.yaml", [&sides[0], &sides[1], open], &Options::default());
+    assert_eq!(text(&merged.package, "a.yaml"), crlf(format!("{}---\n{b}", map("a", "2"))));
+    // The first document goes, and with it the marker of the second one.
+    let mine = crlf(format!("{a}---\n{}", map("b", "2")));
+    let merged = one("a.yaml", [&sides[1], &crlf(b.clone()), &mine], &Options::default());
+    assert_eq!(text(&merged.package, "a.yaml"), crlf(map("b", "2")));
+    // Comments before and behind all fields.
+    let noted = crlf(format!("# first\n---\n{a}\n# last\n"));
+    let merged = one("a.yaml", [&sides[0], &noted, &sides[2]], &Options::default());
+    assert_eq!(text(&merged.package, "a.yaml"), crlf(format!("# first\n---\n{}\n# last\n", map("a", "2"))));
+}

@@ -1,8 +1,8 @@
 //! Lists with keys.
 
-use lanai_merge::Options;
+use lanai_merge::{Options, three_way};
 
-use crate::support::{check, check_spec, lines, one, package, text};
+use crate::support::{check, check_spec, custom, lines, one, package, text};
 
 fn service(ports: &str) -> String {
     format!("apiVersion: v1\nkind: Service\nmetadata:\n  name: a\nspec:\n  ports:\n{ports}")
@@ -353,4 +353,36 @@ fn all_keys_of_an_item_are_shown() {
             "BothChanged spec.ports[port=53][protocol=UDP].name upstream",
         ],
     );
+}
+
+/// Definitions of `v1beta1` have one schema for all versions, or one for each.
+#[test]
+fn definitions_of_an_older_version() {
+    let schema = "{openAPIV3Schema: {properties: {parts: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [id]}}}}";
+    let definition = |rest: &str| {
+        format!(
+            "apiVersion: apiextensions.k8s.io/v1beta1\nkind: CustomResourceDefinition\nmetadata: {{name: things.example.com}}\nspec:\n  group: example.com\n  names: {{kind: Thing}}\n{rest}"
+        )
+    };
+    for rest in [
+        format!("  version: v1\n  validation: {schema}\n"),
+        format!("  versions: [{{name: v1}}, {{name: v2}}]\n  validation: {schema}\n"),
+        format!("  versions: [{{name: v1, schema: {schema}}}]\n"),
+    ] {
+        let crd = definition(&rest);
+        let side = |parts: &str| package(&[("a.yaml", &custom(parts)), ("crd.yaml", &crd)]);
+        let sides = [
+            "parts:\n- {id: a, n: 1}\n",
+            "parts:\n- {id: a, n: 2}\n",
+            "parts:\n- {id: a, n: 1}\n- {id: own}\n",
+        ];
+        let [original, upstream, local] = sides.map(side);
+        let merged = three_way(&original, &upstream, &local, &Options::default()).unwrap();
+        assert_eq!(lines(&merged.conflicts), Vec::<String>::new(), "{rest}");
+        assert_eq!(
+            text(&merged.package, "a.yaml"),
+            custom("parts:\n- {id: a, n: 2}\n- {id: own}\n"),
+            "{rest}"
+        );
+    }
 }
