@@ -10,7 +10,6 @@ use crate::options::UnknownStrategy;
 
 /// Why a merge was refused.
 #[derive(Clone, Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum Error {
     /// [`crate::Policy::Fail`], and there are conflicts that no resolution decides.
     #[error("{} conflicts are not resolved, the first is {}", .0.len(), first(.0))]

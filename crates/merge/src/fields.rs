@@ -279,7 +279,7 @@ impl<'a, 'o> Fields<'a, 'o> {
         place: Place<'_>,
         known: Known<'_>,
     ) -> Result<There, Error> {
-        let recorded = self.judge.conflicts.len();
+        let recorded = self.judge.recorded();
         let is_recorded = matches!(outcome, Outcome::Remains);
         match outcome {
             Outcome::Keep => Ok(if entry.local.is_some() { There::Yes } else { There::No }),
@@ -304,7 +304,7 @@ impl<'a, 'o> Fields<'a, 'o> {
                 self.mapping(&mut node, entry.values(), known.below)?;
                 if is_recorded {
                     // What is about the mapping is about all in it.
-                    self.judge.conflicts.truncate(recorded);
+                    self.judge.forget_since(recorded);
                 }
                 // What upstream removed, and local had nothing of its own in, leaves no stub.
                 if entry.upstream.is_some() || !node.read().is_empty() {

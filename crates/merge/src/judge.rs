@@ -1,6 +1,6 @@
 //! Who decides: resolutions first, then the policy; and the record of it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Bound;
 
 use lanai_types::SafePath;
@@ -18,7 +18,9 @@ pub(crate) struct Judge<'a> {
     resolutions: BTreeMap<&'a str, &'a Take>,
     /// The files that resolutions are about, as names spell them.
     files: HashSet<&'a str>,
-    pub conflicts: Vec<Conflict>,
+    conflicts: Vec<Conflict>,
+    /// Where conflicts stand among these, by their names.
+    places: HashMap<String, usize>,
 }
 
 /// A value on each side, as text.
@@ -64,13 +66,15 @@ impl<'a> Judge<'a> {
             }
         }
         let files = resolutions.keys().map(|id| names::file_of(id)).collect();
-        Ok(Self { policy: options.policy, resolutions, files, conflicts: Vec::new() })
+        let (policy, conflicts, places) = (options.policy, Vec::new(), HashMap::new());
+        Ok(Self { policy, resolutions, files, conflicts, places })
     }
 
     /// One that decides alike and has recorded nothing.
     pub fn afresh(&self) -> Self {
         let (resolutions, files) = (self.resolutions.clone(), self.files.clone());
-        Self { policy: self.policy, resolutions, files, conflicts: Vec::new() }
+        let (conflicts, places) = (Vec::new(), HashMap::new());
+        Self { policy: self.policy, resolutions, files, conflicts, places }
     }
 
     /// Whether there is any resolution.
@@ -99,9 +103,12 @@ impl<'a> Judge<'a> {
 
     /// Whether a resolution is about something inside of a file.
     pub fn has_about_inside(&self, path: &SafePath) -> bool {
+        let begins = |begin: String| {
+            let mut from = self.resolutions.range::<str, _>((Bound::Included(&*begin), Bound::Unbounded));
+            from.next().is_some_and(|(id, _)| id.starts_with(&begin))
+        };
         let file = names::file(path);
-        let inside = |id: &&str| id.strip_prefix(&*file).is_some_and(|rest| rest.starts_with([':', '#']));
-        self.has_about(path) && self.resolutions.keys().any(inside)
+        self.has_about(path) && (begins(format!("{file}:")) || begins(format!("{file}#")))
     }
 
     /// Decides a conflict by resolution, else by the rule, and records it.
@@ -129,10 +136,8 @@ impl<'a> Judge<'a> {
 
     /// Corrects what was recorded about a comment that could not be placed; tells whether there is a record.
     pub fn kept(&mut self, id: &str, comment: Option<&str>) -> bool {
-        let Some(conflict) = self.conflicts.iter_mut().rev().find(|conflict| conflict.id.as_str() == id)
-        else {
-            return false;
-        };
+        let place = self.places.get(id);
+        let Some(conflict) = place.and_then(|at| self.conflicts.get_mut(*at)) else { return false };
         let chosen = if conflict.upstream.as_deref() == comment {
             Side::Upstream
         } else if conflict.original.as_deref() == comment && conflict.local.as_deref() != comment {
@@ -146,6 +151,25 @@ impl<'a> Judge<'a> {
         true
     }
 
+    /// How many conflicts are recorded.
+    pub fn recorded(&self) -> usize {
+        self.conflicts.len()
+    }
+
+    /// Forgets what was recorded since there were so many conflicts.
+    pub fn forget_since(&mut self, recorded: usize) {
+        for conflict in self.conflicts.drain(recorded.min(self.conflicts.len())..) {
+            self.places.remove(conflict.id.as_str());
+        }
+    }
+
+    /// The conflicts, file by file; those of a file as they were recorded.
+    pub fn into_conflicts(self) -> Vec<Conflict> {
+        let mut conflicts = self.conflicts;
+        conflicts.sort_by(|left, right| left.path.cmp(&right.path));
+        conflicts
+    }
+
     fn record(&mut self, case: Case, take: &Take, decided_by: Decider) {
         let chosen = match take {
             Take::Upstream => Side::Upstream,
@@ -155,6 +179,7 @@ impl<'a> Judge<'a> {
         };
         let Case { id, path, subject, field, kind, values } = case;
         let Values { original, upstream, local } = values;
+        self.places.insert(id.clone(), self.conflicts.len());
         let id = ConflictId::new(id);
         self.conflicts.push(Conflict {
             id,

@@ -17,7 +17,7 @@ use crate::keys::Schemas;
 use crate::matching::{Added, Match, Sheets};
 use crate::names::{self, Aspect};
 use crate::remarks;
-use crate::resources::{self, FileChanges};
+use crate::resources::{self, Book, FileChanges};
 use crate::sheets::{Changes, Sheet, compose, is_structured};
 use crate::subpackages;
 
@@ -28,17 +28,58 @@ pub(crate) fn merge_resources(
     sides: [&Package; 3],
     dialect: Dialect,
 ) -> Result<Package, Error> {
-    let recorded = judge.conflicts.len();
+    merge_in_attempts(judge, sides, dialect).map(|done| done.package)
+}
+
+/// A merge, and how many attempts it took.
+struct Done {
+    package: Package,
+    #[cfg_attr(not(test), expect(dead_code, reason = "only what it costs is told by it"))]
+    attempts: usize,
+}
+
+/// Files that merge as text are known when the others were tried: all that show up in one attempt are text in the next.
+fn merge_in_attempts(judge: &mut Judge<'_>, sides: [&Package; 3], dialect: Dialect) -> Result<Done, Error> {
+    let recorded = judge.recorded();
     let mut as_text = BTreeSet::new();
+    let mut attempts = 0;
     loop {
-        let path = match attempt(judge, sides, &as_text, dialect) {
-            Err(Error::Composition(path) | Error::Edit { path, .. }) if may_be_text(judge, &path) => path,
-            done => return done,
+        attempts += 1;
+        let failed = match attempt(judge, sides, &as_text, dialect)? {
+            Attempt::Done(package) => return Ok(Done { package, attempts }),
+            Attempt::Failed(paths) => paths,
         };
-        judge.conflicts.truncate(recorded);
-        if !as_text.insert(path.clone()) {
-            return Err(Error::Composition(path));
+        judge.forget_since(recorded);
+        if let Some(path) = failed.intersection(&as_text).next() {
+            return Err(Error::Composition(path.clone()));
         }
+        as_text.extend(failed);
+    }
+}
+
+/// What comes of trying to merge all files but some by fields.
+enum Attempt {
+    Done(Package),
+    /// Files that cannot be merged so.
+    Failed(BTreeSet<SafePath>),
+}
+
+/// Notes a file that is to be merged as text.
+///
+/// # Errors
+/// The error, where it is about something else, or about a file that cannot merge as text.
+fn or_text<T>(
+    judge: &Judge<'_>,
+    merged: Result<T, Error>,
+    failed: &mut BTreeSet<SafePath>,
+) -> Result<Option<T>, Error> {
+    match merged {
+        Ok(merged) => Ok(Some(merged)),
+        Err(Error::Composition(path) | Error::Edit { path, .. }) if may_be_text(judge, &path) => {
+            failed.insert(path);
+            Ok(None)
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -52,7 +93,7 @@ fn attempt(
     sides: [&Package; 3],
     as_text: &BTreeSet<SafePath>,
     dialect: Dialect,
-) -> Result<Package, Error> {
+) -> Result<Attempt, Error> {
     let [original, upstream, local] = sides;
     let mut result = local.clone();
     let settled = subpackages::settle(judge, sides, &mut result)?;
@@ -83,12 +124,15 @@ fn attempt(
     let roots: BTreeSet<Folder> = sides.into_iter().flat_map(Package::package_roots).collect();
     sheets.note_renamed(&roots);
     let matches = sheets.matches(judge, &roots);
-    let whole = taken_whole(judge, (&sheets, &roots), &matches, versions);
+    let book = Book { sheets: &sheets, roots: &roots };
+    let whole = taken_whole(judge, &book, &matches, versions);
     let schemas = schemas(sides);
     let mut changes = FileChanges::new();
+    let mut failed = BTreeSet::new();
     for found in &matches {
         if !found.paths().any(|path| whole.contains(path)) {
-            resources::merge(judge, &schemas, (&sheets, &roots), found, &mut changes)?;
+            let merged = resources::merge(judge, &schemas, &book, found, &mut changes);
+            or_text(judge, merged, &mut failed)?;
         }
     }
     // What goes makes room for what comes: a file may take the place of a folder.
@@ -107,7 +151,13 @@ fn attempt(
         }
         let mut changes = changes.remove(path).unwrap_or_default();
         changes.preamble = preamble(judge, path, &sheets);
-        finish(path, written(judge, path, &sheets, &changes, versions)?);
+        let written = written(judge, path, &sheets, &changes, versions);
+        if let Some(file) = or_text(judge, written, &mut failed)? {
+            finish(path, file);
+        }
+    }
+    if !failed.is_empty() {
+        return Ok(Attempt::Failed(failed));
     }
     for path in plain {
         let file = files::merge(judge, path, versions(path));
@@ -118,8 +168,7 @@ fn attempt(
             result.insert(path, file)?;
         }
     }
-    judge.conflicts.sort_by(|left, right| left.path.cmp(&right.path));
-    Ok(result)
+    Ok(Attempt::Done(result))
 }
 
 /// The files that are not the same on all sides.
@@ -136,15 +185,17 @@ fn changed([original, upstream, local]: [&Package; 3]) -> BTreeSet<&SafePath> {
 /// moved between them and a file that is merged, and none of upstream's has the name of a local one.
 fn taken_whole<'a>(
     judge: &Judge<'_>,
-    (sheets, roots): (&'a Sheets, &BTreeSet<Folder>),
+    book: &Book<'a>,
     matches: &'a [Match],
     versions: impl Fn(&SafePath) -> Versions<'a>,
 ) -> BTreeSet<&'a SafePath> {
+    let Book { sheets, roots } = *book;
     let mut whole = sheets.paths();
     whole.retain(|path| {
         let versions = versions(path);
         // A Kptfile that local has keeps what is local's in it.
-        let kept = path.file_name() == "Kptfile" && versions.upstream.is_some() && versions.local.is_some();
+        let kept =
+            path.file_name() == kptfile::FILE_NAME && versions.upstream.is_some() && versions.local.is_some();
         // What upstream has there, and is not taken, may have come from a file that must not lose it.
         let gave_way = versions.upstream.is_some() && sheets.gave_way.contains(*path);
         versions.local == versions.original && !kept && !gave_way && !judge.has_about(path)
@@ -245,7 +296,7 @@ impl<'a> Ignored<'a> {
 
     /// Whether a side ignores the file, which is then no resource file. A Kptfile always is one.
     fn ignores(&mut self, path: &SafePath) -> Result<bool, Error> {
-        if path.file_name() == "Kptfile" {
+        if path.file_name() == kptfile::FILE_NAME {
             return Ok(false);
         }
         for (package, rules) in &mut self.sides {
@@ -260,5 +311,30 @@ impl<'a> Ignored<'a> {
             }
         }
         Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lanai_types::Limits;
+
+    use super::*;
+    use crate::options::Options;
+
+    /// Each file has a value that cannot be copied, for it contains itself.
+    #[test]
+    fn many_files_that_merge_as_text_cost_one_more_attempt() {
+        let side = |text: &str| {
+            let files = (0..20).map(|at| (format!("{at}.yaml"), File::from_text(text)));
+            Package::from_entries(files, Limits::default()).unwrap()
+        };
+        let circle = "a: 1\nb: &x [*x]\n\n\n\n\nc: 1\n";
+        let [original, upstream, local] = ["a: 1\n\n\n\n\nc: 1\n", circle, "a: 1\n\n\n\n\nc: 2\n"].map(side);
+        let options = Options::default();
+        let mut judge = Judge::new(&options).unwrap();
+        let done = merge_in_attempts(&mut judge, [&original, &upstream, &local], Dialect::default()).unwrap();
+        assert_eq!(done.attempts, 2);
+        assert_eq!(done.package, side(&circle.replace("c: 1", "c: 2")));
+        assert_eq!(judge.into_conflicts(), []);
     }
 }

@@ -24,14 +24,22 @@ use crate::sheets::{Changes, Leaf, LeafRef, identity};
 /// What becomes of the documents of each file.
 pub(crate) type FileChanges = BTreeMap<SafePath, Changes>;
 
+/// All files of a merge, and where the packages begin that they belong to.
+#[derive(Clone, Copy)]
+pub(crate) struct Book<'a> {
+    pub sheets: &'a Sheets,
+    pub roots: &'a BTreeSet<Folder>,
+}
+
 /// Merges one resource.
 pub(crate) fn merge(
     judge: &mut Judge<'_>,
     schemas: &Schemas,
-    (sheets, roots): (&Sheets, &BTreeSet<Folder>),
+    book: &Book<'_>,
     found: &Match,
     changes: &mut FileChanges,
 ) -> Result<(), Error> {
+    let Book { sheets, roots } = *book;
     let leaves @ [original, upstream, local] = sheets.leaves(found);
     let Some(scope) = scope(sheets, found, local.or(upstream).or(original)) else { return Ok(()) };
     let room = room(sheets, found);

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use lanai_krm::Package;
 use lanai_krm::ignore::Dialect;
 use lanai_krm::package::{File, Folder};
+use lanai_krm::{Package, kptfile};
 use lanai_types::SafePath;
 
 use crate::conflict::{Conflict, Decider, Side};
@@ -60,7 +60,7 @@ pub fn three_way(
             with_kptfiles(&mut judge, [original, upstream, local], copied)?
         }
     };
-    let conflicts = judge.conflicts;
+    let conflicts = judge.into_conflicts();
     let open = conflicts.iter().any(|conflict| conflict.decided_by == Decider::Policy);
     if options.policy == Policy::Fail && open {
         let is_open = |conflict: &Conflict| conflict.decided_by == Decider::Policy;
@@ -82,7 +82,7 @@ fn modified([original, upstream, local]: [&Package; 3]) -> Vec<SafePath> {
             .any(|one| one.kptfile == *path || one.content == Content::Local && one.folder.holds(path))
     };
     let changed = paths.into_iter().filter(|path| {
-        let new_kptfile = path.as_str() == KPTFILE && original.get(path).is_none();
+        let new_kptfile = path.as_str() == kptfile::FILE_NAME && original.get(path).is_none();
         !new_kptfile && !stays(path) && !file_untouched(original, local, path)
     });
     changed.cloned().collect()
@@ -118,12 +118,10 @@ fn copy(judge: &mut Judge<'_>, sides: [&Package; 3]) -> Result<Package, Error> {
     Ok(result)
 }
 
-const KPTFILE: &str = "Kptfile";
-
 /// Gives a package its merged Kptfile, and packages inside that were fetched here what is theirs.
 fn with_kptfiles(judge: &mut Judge<'_>, sides: [&Package; 3], mut result: Package) -> Result<Package, Error> {
     let [_, upstream, local] = sides;
-    let path: SafePath = KPTFILE.parse().map_err(lanai_krm::package::Error::from)?;
+    let path: SafePath = kptfile::FILE_NAME.parse().map_err(lanai_krm::package::Error::from)?;
     // A package that has a Kptfile keeps one, also when upstream is a plain folder.
     match merged_alone(judge, sides, &path)?.or_else(|| local.get(&path).cloned()) {
         Some(file) => _ = result.insert(path, file)?,
