@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use lanai_types::{ByteSize, Sha256Digest};
 
 use crate::error::Invalid;
-use crate::{Attributes, Key, Limits, Object, Transaction};
+use crate::key::MAX_PART;
+use crate::{Attributes, Claim, Filter, Key, Limits, Object, Requirement, Subject, Test, Transaction};
 
 /// Checks what can be checked without looking at the store.
 pub(crate) fn transaction(transaction: &Transaction, limits: &Limits) -> Result<(), Invalid> {
@@ -45,6 +46,37 @@ pub(crate) fn transaction(transaction: &Transaction, limits: &Limits) -> Result<
     Ok(())
 }
 
+/// Checks who wants a lease.
+pub(crate) fn claim(claim: &Claim) -> Result<(), Invalid> {
+    check_name("holder", &claim.holder)
+}
+
+/// A text of a lease.
+pub(crate) fn check_name(what: &'static str, raw: &str) -> Result<(), Invalid> {
+    if raw.is_empty() || raw.len() > MAX_PART || raw.contains(char::is_control) {
+        let problem = "is not a text of 1 to 512 bytes without control characters";
+        return Err(Invalid::Name { what, raw: raw.to_owned(), problem });
+    }
+    Ok(())
+}
+
+/// Checks what is looked for.
+pub(crate) fn filter(filter: &Filter) -> Result<(), Invalid> {
+    let has_nul = |requirement: &Requirement| {
+        let (Subject::Label(name) | Subject::Field(name)) = &requirement.subject;
+        let has_nul = match &requirement.test {
+            Test::Equals(value) => value.contains('\0'),
+            Test::In(values) | Test::NotIn(values) => values.iter().any(|value| value.contains('\0')),
+            Test::Exists | Test::Absent => false,
+        };
+        has_nul || name.contains('\0')
+    };
+    if filter.selector.requirements.iter().any(has_nul) {
+        return Err(Invalid::SelectorWithNul);
+    }
+    Ok(())
+}
+
 fn check_object(key: &Key, object: &Object, limits: &Limits) -> Result<u64, Invalid> {
     let value = size(object.value.len());
     if value > limits.max_value {
@@ -55,9 +87,14 @@ fn check_object(key: &Key, object: &Object, limits: &Limits) -> Result<u64, Inva
         let limit = limits.max_attributes;
         return Err(Invalid::AttributesTooLarge { key: key.clone(), found: attributes, limit });
     }
-    let mut texts = object.attributes.labels.iter().chain(&object.attributes.fields);
-    if texts.any(|(name, value)| name.contains('\0') || value.contains('\0')) {
-        return Err(Invalid::AttributeWithNul { key: key.clone() });
+    for (name, value) in object.attributes.labels.iter().chain(&object.attributes.fields) {
+        let (found, limit) = (size(name.len() + value.len()), limits.max_attribute);
+        if found > limit {
+            return Err(Invalid::AttributeTooLarge { key: key.clone(), found, limit });
+        }
+        if name.contains('\0') || value.contains('\0') {
+            return Err(Invalid::AttributeWithNul { key: key.clone() });
+        }
     }
     let blobs = object.blobs.len();
     if blobs > limits.max_blobs {

@@ -60,7 +60,8 @@ pub trait Store: Send + Sync {
 
     /// Takes a lease that is free, or whose time is over, or that this holder has already; gives it a new fencing number.
     ///
-    /// [`Error::Held`] if somebody else has it.
+    /// [`Error::Held`] if somebody else has it. Leases whose time has been over for [`FORGOTTEN_AFTER`](crate::lease::FORGOTTEN_AFTER) by the
+    /// clock of the claim, and that nobody gave back, are forgotten on this occasion; their numbers hold nothing any more.
     async fn acquire(&self, claim: Claim) -> Result<Lease, Error>;
 
     /// Extends a lease, whether or not its time is over, as long as nobody took it: [`Error::Fenced`] otherwise.

@@ -143,6 +143,19 @@ pub enum Invalid {
         /// The object.
         key: Key,
     },
+    /// One label or field above its limit.
+    #[error("a label or field of \"{key}\" has {found}, and at most {limit} are taken")]
+    AttributeTooLarge {
+        /// The object.
+        key: Key,
+        /// The size of its name and value.
+        found: ByteSize,
+        /// The limit `max_attribute`.
+        limit: ByteSize,
+    },
+    /// A selector with a character that some databases do not take, and that no label or field has.
+    #[error("a selector has a NUL character")]
+    SelectorWithNul,
     /// More blobs than one object may name.
     #[error("\"{key}\" names {found} blobs, and at most {limit} are taken")]
     TooManyBlobs {
@@ -195,6 +208,17 @@ pub enum Invalid {
         /// What is wrong with it.
         problem: &'static str,
     },
+}
+
+/// An error with all that caused it, in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        text = format!("{text}: {inner}");
+        source = inner.source();
+    }
+    text
 }
 
 fn newest_text(newest: Option<FencingNumber>) -> String {

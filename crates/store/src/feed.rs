@@ -62,7 +62,6 @@ impl Feed {
         }
     }
 
-    #[allow(dead_code, reason = "the back end with several processes asks")]
     pub(crate) fn head(&self) -> Revision {
         Revision::new(self.head.borrow().head)
     }
@@ -100,7 +99,6 @@ impl Feed {
     }
 
     /// Forgets all records: history was cut, or jumped. Watchers look at the tables next.
-    #[allow(dead_code, reason = "the back end with several processes resets")]
     pub(crate) fn reset(&self, head: Revision) {
         let mut window = self.window.write().unwrap_or_else(PoisonError::into_inner);
         *window = Window { start: head.get(), head: head.get(), records: VecDeque::new(), bytes: 0 };

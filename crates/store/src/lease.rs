@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use lanai_types::FencingNumber;
 
+use crate::check::check_name;
 use crate::error::Invalid;
-use crate::key::MAX_PART;
 
 /// The name of what is leased.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,10 +24,7 @@ impl FromStr for LeaseName {
     type Err = Invalid;
 
     fn from_str(raw: &str) -> Result<Self, Invalid> {
-        if raw.is_empty() || raw.len() > MAX_PART || raw.contains(char::is_control) {
-            let problem = "is not a text of 1 to 512 bytes without control characters";
-            return Err(Invalid::Name { what: "lease", raw: raw.to_owned(), problem });
-        }
+        check_name("lease", raw)?;
         Ok(Self(raw.to_owned()))
     }
 }
@@ -43,6 +40,12 @@ impl fmt::Display for LeaseName {
 pub struct Moment(pub u64);
 
 impl Moment {
+    /// Leases that ended before this moment are forgotten.
+    pub(crate) fn forgotten(self) -> Self {
+        let millis = u64::try_from(FORGOTTEN_AFTER.as_millis()).unwrap_or(u64::MAX);
+        Self(self.0.saturating_sub(millis))
+    }
+
     /// The moment that is so much later.
     pub(crate) fn after(self, time: Duration) -> Self {
         let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -51,12 +54,15 @@ impl Moment {
     }
 }
 
+/// A lease whose time has been over for so long is forgotten when somebody acquires one.
+pub const FORGOTTEN_AFTER: Duration = Duration::from_hours(24);
+
 /// Somebody's wish to have a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
     /// The lease.
     pub lease: LeaseName,
-    /// Who wants it.
+    /// Who wants it: 1 to 512 bytes without control characters.
     pub holder: String,
     /// What time it is for the one who asks.
     pub now: Moment,

@@ -27,6 +27,7 @@ pub mod transaction;
 pub mod watch;
 
 mod check;
+mod compaction;
 mod feed;
 mod plan;
 mod row;

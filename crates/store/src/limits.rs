@@ -12,6 +12,8 @@ pub struct Limits {
     pub max_value: ByteSize,
     /// The names and values of the labels and fields of one object, together.
     pub max_attributes: ByteSize,
+    /// The name and the value of one label or field, together. With the longest key it still fits into an index of PostgreSQL.
+    pub max_attribute: ByteSize,
     /// Blobs that one object names.
     pub max_blobs: usize,
     /// One blob.
@@ -33,6 +35,7 @@ impl Limits {
     pub const DEFAULT: Self = Self {
         max_value: ByteSize::mib(8),
         max_attributes: ByteSize::kib(256),
+        max_attribute: ByteSize::kib(1),
         max_blobs: 100_000,
         max_blob: ByteSize::mib(256),
         max_writes: 1_000,

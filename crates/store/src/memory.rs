@@ -78,6 +78,7 @@ impl Store for MemoryStore {
     }
 
     async fn list(&self, request: &ListRequest) -> Result<Page, Error> {
+        check::filter(&request.filter)?;
         let state = self.state();
         let revision = request.at.resolve(state.head, state.horizon)?;
         let objects = state.objects_at(revision);
@@ -90,6 +91,7 @@ impl Store for MemoryStore {
     }
 
     async fn count(&self, filter: &Filter) -> Result<u64, Error> {
+        check::filter(filter)?;
         Ok(self.state().objects.values().filter(|stored| filter.admits(stored)).count() as u64)
     }
 
@@ -105,6 +107,7 @@ impl Store for MemoryStore {
     }
 
     async fn watch(&self, request: WatchRequest) -> Result<Watch, Error> {
+        check::filter(&request.filter)?;
         let state = self.state();
         let position = match request.from {
             WatchFrom::Now => state.head,
@@ -131,6 +134,7 @@ impl Store for MemoryStore {
     }
 
     async fn acquire(&self, claim: Claim) -> Result<Lease, Error> {
+        check::claim(&claim)?;
         let mut state = self.state();
         if let Some(held) = state.leases.get(&claim.lease)
             && held.holder != claim.holder
@@ -138,12 +142,15 @@ impl Store for MemoryStore {
         {
             return Err(Error::Held { lease: claim.lease, holder: held.holder.clone(), until: held.until });
         }
+        let forgotten = claim.now.forgotten();
+        state.leases.retain(|_, lease| lease.until >= forgotten);
         state.last_fence += 1;
         let number = FencingNumber::new(state.last_fence);
         Ok(state.grant(claim, number))
     }
 
     async fn renew(&self, fence: &Fence, claim: Claim) -> Result<Lease, Error> {
+        check::claim(&claim)?;
         let mut state = self.state();
         state.refuse_fence(fence)?;
         renewable(&state.leases[&fence.lease], &claim)?;

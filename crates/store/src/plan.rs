@@ -9,10 +9,10 @@ use std::sync::Arc;
 use lanai_types::{FencingNumber, Sha256Digest};
 
 use crate::error::Invalid;
-use crate::lease::{Claim, Fence, Lease, LeaseName};
+use crate::lease::{Claim, Fence, Lease, LeaseName, Moment};
 use crate::transaction::{Blob, Committed, Condition, Presence, Transaction};
 use crate::watch::Record;
-use crate::{Attributes, Error, Key, Revision, Stored};
+use crate::{Attributes, Error, Key, Protection, Revision, Stored, Write};
 
 /// What a batch needs to know of the store, and what it has changed so far.
 #[derive(Debug, Default)]
@@ -41,6 +41,8 @@ pub(crate) struct Changes {
     pub(crate) blobs: Vec<Blob>,
     /// Leases that were given or extended; none for those that were given back.
     pub(crate) leases: BTreeMap<LeaseName, Option<Lease>>,
+    /// Leases that ended before this are forgotten, but for those above.
+    pub(crate) forgotten: Option<Moment>,
 }
 
 impl Changes {
@@ -58,12 +60,31 @@ pub(crate) struct Needs {
 }
 
 /// Something that a batch consists of.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Task {
     Commit(Transaction),
     Acquire(Claim),
     Renew(Fence, Claim),
     Release(Fence),
+}
+
+impl Task {
+    /// Bytes of values and blobs.
+    pub(crate) fn weight(&self) -> usize {
+        let Self::Commit(transaction) = self else { return 0 };
+        let objects = transaction.writes.iter().filter_map(|write| write.object());
+        let values = objects.map(|object| object.value.len());
+        let blobs = transaction.blobs.iter().map(|blob| blob.content().len());
+        values.chain(blobs).sum()
+    }
+
+    /// The first object of it that is to be sealed.
+    pub(crate) fn seals(&self) -> Option<&Key> {
+        let Self::Commit(transaction) = self else { return None };
+        let sealed =
+            |write: &&Write| write.object().is_some_and(|object| object.protection == Protection::Sealed);
+        transaction.writes.iter().find(sealed).map(Write::key)
+    }
 }
 
 /// What came of a task.
@@ -202,6 +223,7 @@ impl World {
             return Err(Error::Held { lease: claim.lease, holder: held.holder.clone(), until: held.until });
         }
         self.fence += 1;
+        self.changes.forgotten = self.changes.forgotten.max(Some(claim.now.forgotten()));
         Ok(self.grant(claim, FencingNumber::new(self.fence)))
     }
 
@@ -235,10 +257,10 @@ pub(crate) fn renewable(held: &Lease, claim: &Claim) -> Result<(), Error> {
     Ok(())
 }
 
-fn into_object(write: crate::Write) -> Option<crate::Object> {
+fn into_object(write: Write) -> Option<crate::Object> {
     match write {
-        crate::Write::Create { object, .. } | crate::Write::Update { object, .. } => Some(object),
-        crate::Write::Delete { .. } => None,
+        Write::Create { object, .. } | Write::Update { object, .. } => Some(object),
+        Write::Delete { .. } => None,
     }
 }
 

@@ -1,8 +1,14 @@
 //! A store in a PostgreSQL server, for several processes.
 
+mod compact;
+mod counter;
 mod follow;
+mod load;
 mod query;
+mod rotate;
+mod rows;
 mod schema;
+mod seen;
 mod session;
 mod writer;
 
@@ -12,14 +18,14 @@ use std::sync::{Arc, RwLock};
 use async_trait::async_trait;
 use bytes::Bytes;
 use lanai_types::Sha256Digest;
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::feed::Feed;
 use crate::lease::{Claim, Fence, Lease};
 use crate::list::{ListRequest, Page, within};
 use crate::plan::{Outcome, Task};
-use crate::seal::{self, KeyId, Keyring};
+use crate::seal::{self, Keyring};
 use crate::transaction::{Committed, Transaction};
 use crate::watch::{Watch, WatchFrom, WatchRequest};
 use crate::{Error, Filter, Key, Limits, Revision, Store, Stored, check};
@@ -90,35 +96,40 @@ struct Inner {
     feed: Arc<Feed>,
     readers: Arc<Readers>,
     messages: mpsc::Sender<Message>,
-    tasks: Vec<JoinHandle<()>>,
+    follower: Arc<Follower>,
+    /// Reads what is new.
+    following: JoinHandle<()>,
+    /// Hears of other processes.
+    listening: JoinHandle<()>,
+    /// Ends by itself, when it has finished what it took.
+    _writing: JoinHandle<()>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
         self.feed.close();
-        // The writer ends by itself, when it has finished what it took; the others only read.
-        for task in &self.tasks {
-            task.abort();
-        }
+        // They only read.
+        self.following.abort();
+        self.listening.abort();
     }
 }
 
 impl PostgresStore {
     /// Opens the store of a server, or makes one. The address is a connection string as libpq has it, without TLS.
     ///
-    /// The key file is that of this process; processes of one store have the same keys.
+    /// The key file is that of this process; processes of one store have the same keys. The first process notes which; one that has others is
+    /// refused.
     pub async fn open(address: &str, key_file: &Path, options: Options) -> Result<Self, OpenError> {
         let config = address.parse().map_err(OpenError::Address)?;
         check_schema(&options.schema)?;
-        let address = Address { config, schema: options.schema.clone() };
+        let address = Address::new(config, options.schema.clone());
         let session = Session::connect(&address).await?;
         schema::migrate(&session.client, &address.schema).await?;
         let keys = Arc::new(RwLock::new(open_keys(&session, key_file).await?));
         let readers = Arc::new(Readers::new(&address, options.readers, keys.clone()));
         let head = readers.bounds().await?.head;
         let feed = Arc::new(Feed::new(head, &options.limits));
-        let follower =
-            Arc::new(Follower { feed: feed.clone(), readers: readers.clone(), hint: Notify::new() });
+        let follower = Arc::new(Follower::new(feed.clone(), readers.clone()));
         let channel = format!("lanai_store_{}", options.schema);
         let (messages, queue) = mpsc::channel(writer::QUEUE);
         let writer = Writer {
@@ -127,14 +138,33 @@ impl PostgresStore {
             keys,
             limits: options.limits,
             channel: channel.clone(),
+            compaction: None,
+            rotation: None,
         };
-        tokio::spawn(writer.run(queue));
-        let tasks = vec![
-            tokio::spawn(follower.clone().follow(address.clone())),
-            tokio::spawn(follower.listen(address, channel)),
-        ];
-        let inner = Inner { limits: options.limits, feed, readers, messages, tasks };
+        let inner = Inner {
+            limits: options.limits,
+            feed,
+            readers,
+            messages,
+            following: tokio::spawn(follower.clone().follow(address.clone())),
+            listening: tokio::spawn(follower.clone().listen(address, channel)),
+            _writing: tokio::spawn(writer.run(queue)),
+            follower,
+        };
         Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Seals all secrets with a new key, and forgets the keys before it. No revision changes, and nobody has to stop.
+    ///
+    /// Other processes read the key file again when they need the new key: they must have the same file, or get it before they write or read
+    /// the next secret.
+    pub async fn rotate_key(&self) -> Result<(), Error> {
+        self.send(|reply| Message::Rotate { reply }).await
+    }
+
+    /// Why this process does not hear of what happens, or a part of history that it could not hand to watchers.
+    pub fn trouble(&self) -> Option<Error> {
+        self.inner.follower.trouble()
     }
 
     async fn send<T>(
@@ -168,19 +198,26 @@ fn check_schema(raw: &str) -> Result<(), OpenError> {
     Ok(())
 }
 
+/// Reads the key file, or makes one for a new store, and notes its key with the store: processes that start together with a new file
+/// each do not both go on.
 async fn open_keys(session: &Session, file: &Path) -> Result<Keyring, OpenError> {
-    let rows = session.client.query("SELECT id FROM seal_key", &[]).await.map_err(Fault::Server)?;
-    let used = rows.iter().map(|row| KeyId(u32::try_from(row.get::<_, i64>(0)).unwrap_or(u32::MAX)));
-    let used: Vec<KeyId> = used.collect();
-    let keys = match Keyring::load(file)? {
-        Some(keys) => keys,
-        None if used.is_empty() => Keyring::create(file)?,
-        None => return Err(seal::Error::Missing { id: used[0], path: file.to_owned() }.into()),
+    let used = counter::used_keys(session).await.map_err(Fault::Server)?;
+    let keys = match (Keyring::load(file)?, used.first()) {
+        (Some(keys), _) => keys,
+        (None, None) => Keyring::create(file)?,
+        (None, Some(used)) => {
+            return Err(seal::Error::Missing { id: used.id, path: file.to_owned() }.into());
+        }
     };
-    match used.into_iter().find(|id| !keys.has(*id)) {
-        Some(id) => Err(seal::Error::Missing { id, path: file.to_owned() }.into()),
-        None => Ok(keys),
+    if used.is_empty() {
+        let newest = keys.newest();
+        let noted = rows::note_key(session, i64::from(newest.0), keys.fingerprint(newest)).await;
+        noted.map_err(Fault::Server)?;
     }
+    for used in counter::used_keys(session).await.map_err(Fault::Server)? {
+        keys.check(&used)?;
+    }
+    Ok(keys)
 }
 
 #[async_trait]
@@ -194,10 +231,12 @@ impl Store for PostgresStore {
     }
 
     async fn list(&self, request: &ListRequest) -> Result<Page, Error> {
+        check::filter(&request.filter)?;
         self.inner.readers.list(request).await
     }
 
     async fn count(&self, filter: &Filter) -> Result<u64, Error> {
+        check::filter(filter)?;
         self.inner.readers.count(filter).await
     }
 
@@ -210,6 +249,7 @@ impl Store for PostgresStore {
     }
 
     async fn watch(&self, request: WatchRequest) -> Result<Watch, Error> {
+        check::filter(&request.filter)?;
         let bounds = self.inner.readers.bounds().await?;
         let position = match request.from {
             WatchFrom::Now => bounds.head,
@@ -227,10 +267,12 @@ impl Store for PostgresStore {
     }
 
     async fn acquire(&self, claim: Claim) -> Result<Lease, Error> {
+        check::claim(&claim)?;
         self.lease(Task::Acquire(claim)).await
     }
 
     async fn renew(&self, fence: &Fence, claim: Claim) -> Result<Lease, Error> {
+        check::claim(&claim)?;
         self.lease(Task::Renew(fence.clone(), claim)).await
     }
 

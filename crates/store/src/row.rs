@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError};
 use bytes::Bytes;
 use lanai_types::Sha256Digest;
 
+use crate::error::chain;
 use crate::seal::{KeyId, Keyring};
 use crate::{Attributes, Error, Key, Object, Protection, Revision, Stored};
 
@@ -79,12 +80,7 @@ impl Row {
             .ok_or_else(|| damaged("these are no digests"))?;
         let (protection, value) = match self.sealed {
             None => (Protection::Plain, self.value),
-            Some(id) => {
-                let keys = keys.read().unwrap_or_else(PoisonError::into_inner);
-                let value =
-                    keys.open(KeyId(id), &key, &self.value).map_err(|error| unsealable(&key, &error))?;
-                (Protection::Sealed, value)
-            }
+            Some(id) => (Protection::Sealed, open_sealed(keys, KeyId(id), &key, &self.value)?),
         };
         let object =
             Object { value: Bytes::from(value), attributes, blobs: blobs.into_iter().collect(), protection };
@@ -101,8 +97,8 @@ impl Row {
         let Some(id) = self.sealed else { return Ok(self) };
         let what = format!("\"{}\" at revision {}: this is no key", self.key, self.revision);
         let key: Key = self.key.parse().map_err(|_| Error::Damaged { what })?;
+        let value = open_sealed(keys, KeyId(id), &key, &self.value)?;
         let keys = keys.read().unwrap_or_else(PoisonError::into_inner);
-        let value = keys.open(KeyId(id), &key, &self.value).map_err(|error| unsealable(&key, &error))?;
         self.value = keys.seal(&key, &value).map_err(|error| unsealable(&key, &error))?;
         self.sealed = Some(keys.newest().0);
         self.checksum = self.sum();
@@ -149,6 +145,20 @@ pub(crate) fn digests(bytes: &[u8]) -> Option<Vec<Sha256Digest>> {
     )
 }
 
-fn unsealable(key: &Key, error: &crate::seal::Error) -> Error {
-    Error::Sealed { key: key.clone(), cause: error.to_string() }
+/// Opens a value; reads the key file again if another process may have added the key.
+fn open_sealed(keys: &SharedKeyring, id: KeyId, key: &Key, value: &[u8]) -> Result<Vec<u8>, Error> {
+    let first = keys.read().unwrap_or_else(PoisonError::into_inner).open(id, key, value);
+    let opened = match first {
+        Err(crate::seal::Error::Missing { .. }) => {
+            let mut keys = keys.write().unwrap_or_else(PoisonError::into_inner);
+            keys.reload().and_then(|()| keys.open(id, key, value))
+        }
+        other => other,
+    };
+    opened.map_err(|error| unsealable(key, &error))
+}
+
+/// Why a value of an object cannot be sealed or opened.
+pub(crate) fn unsealable(key: &Key, error: &crate::seal::Error) -> Error {
+    Error::Sealed { key: key.clone(), cause: chain(error) }
 }

@@ -14,6 +14,7 @@ use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::Key;
+use crate::transaction::sha256;
 
 const HEADER: &str = "lanai store keys 1";
 const KEY_LEN: usize = 32;
@@ -21,6 +22,24 @@ const KEY_LEN: usize = 32;
 /// The number of a key in its file; grows with each rotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyId(pub u32);
+
+/// Tells keys of one number apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fingerprint(pub(crate) [u8; 16]);
+
+/// A key with which something in a store is sealed. Stores of older programs have no fingerprints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct UsedKey {
+    pub(crate) id: KeyId,
+    pub(crate) fingerprint: Option<Fingerprint>,
+}
+
+impl UsedKey {
+    pub(crate) fn new(id: u32, fingerprint: Option<&[u8]>) -> Self {
+        let fingerprint = fingerprint.and_then(|bytes| bytes.try_into().ok()).map(Fingerprint);
+        Self { id: KeyId(id), fingerprint }
+    }
+}
 
 /// The keys of a store. The newest seals, all open.
 #[derive(Clone)]
@@ -64,6 +83,14 @@ pub enum Error {
     /// A value is sealed with a key that is not in the file.
     #[error("it was sealed with key {}, which is not in \"{}\"", id.0, path.display())]
     Missing {
+        /// The key.
+        id: KeyId,
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file has a key of this number, and it is not the one with which the store is sealed.
+    #[error("\"{}\" has another key {} than the one of this store: put the key file there with which the store was made", path.display(), id.0)]
+    OtherKey {
         /// The key.
         id: KeyId,
         /// The file.
@@ -124,9 +151,9 @@ impl Keyring {
         Ok(id)
     }
 
-    /// Takes all keys but the newest out of the file.
-    pub(crate) fn forget_old_keys(&mut self) -> Result<(), Error> {
-        let next = Self { oldest_in_file: self.newest(), ..self.clone() };
+    /// Takes the keys before one out of the file.
+    pub(crate) fn forget_keys_before(&mut self, id: KeyId) -> Result<(), Error> {
+        let next = Self { oldest_in_file: id.max(self.oldest_in_file), ..self.clone() };
         next.save()?;
         *self = next;
         Ok(())
@@ -137,9 +164,36 @@ impl Keyring {
         *self.keys.last_key_value().expect("a keyring has at least one key").0
     }
 
-    /// True if there is such a key.
-    pub(crate) fn has(&self, id: KeyId) -> bool {
-        self.keys.contains_key(&id)
+    /// What tells a key from others with its number, and tells nobody what it is.
+    pub(crate) fn fingerprint(&self, id: KeyId) -> Option<Fingerprint> {
+        let secret = self.keys.get(&id)?;
+        let digest = sha256(&[b"lanai store key 1\0".as_slice(), &secret.0].concat());
+        digest.as_bytes().first_chunk().copied().map(Fingerprint)
+    }
+
+    /// The keys with which a store is sealed must be here, and be the same.
+    pub(crate) fn check(&self, used: &UsedKey) -> Result<(), Error> {
+        let UsedKey { id, fingerprint } = *used;
+        let path = || self.path.clone();
+        let found = self.fingerprint(id).ok_or_else(|| Error::Missing { id, path: path() })?;
+        if fingerprint.is_some_and(|fingerprint| fingerprint != found) {
+            return Err(Error::OtherKey { id, path: path() });
+        }
+        Ok(())
+    }
+
+    /// Reads the file again: somebody else may have added a key. Keys that went from the file stay here.
+    pub(crate) fn reload(&mut self) -> Result<(), Error> {
+        let Some(found) = Self::load(&self.path)? else { return Ok(()) };
+        let differs = |(id, secret): (&KeyId, &Secret)| {
+            self.keys.get(id).is_some_and(|known| known.0 != secret.0).then_some(*id)
+        };
+        if let Some(id) = found.keys.iter().find_map(differs) {
+            return Err(Error::OtherKey { id, path: self.path.clone() });
+        }
+        self.oldest_in_file = found.oldest_in_file;
+        self.keys.extend(found.keys);
+        Ok(())
     }
 
     /// Where the keys are.
@@ -275,9 +329,33 @@ mod tests {
         let both = Keyring::load(&path).unwrap().unwrap();
         assert_eq!(both.newest(), KeyId(2));
         assert_eq!(both.open(KeyId(1), &key("secrets/a/b"), &sealed).unwrap(), b"hidden");
-        ring.forget_old_keys().unwrap();
+        ring.forget_keys_before(KeyId(2)).unwrap();
         let one = Keyring::load(&path).unwrap().unwrap();
-        assert!(!one.has(KeyId(1)) && one.has(KeyId(2)));
+        assert!(one.fingerprint(KeyId(1)).is_none() && one.fingerprint(KeyId(2)).is_some());
+    }
+
+    #[test]
+    fn a_key_that_somebody_added_is_found_and_another_one_is_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.key");
+        let mut one = Keyring::create(&path).unwrap();
+        let mut other = Keyring::load(&path).unwrap().unwrap();
+        let sealed = {
+            one.add_key().unwrap();
+            one.forget_keys_before(KeyId(2)).unwrap();
+            one.seal(&key("secrets/a/b"), b"hidden").unwrap()
+        };
+        assert!(matches!(other.open(KeyId(2), &key("secrets/a/b"), &sealed), Err(Error::Missing { .. })));
+        other.reload().unwrap();
+        assert_eq!(other.open(KeyId(2), &key("secrets/a/b"), &sealed).unwrap(), b"hidden");
+        assert!(other.fingerprint(KeyId(1)).is_some(), "for those who read before");
+        let stranger = Keyring::create(&folder.path().join("stranger")).unwrap();
+        let used = |ring: &Keyring, id| UsedKey { id: KeyId(id), fingerprint: ring.fingerprint(KeyId(id)) };
+        assert!(other.check(&used(&one, 2)).is_ok());
+        assert!(matches!(other.check(&used(&stranger, 1)), Err(Error::OtherKey { .. })));
+        assert!(matches!(stranger.check(&used(&one, 2)), Err(Error::Missing { .. })));
+        fs::copy(folder.path().join("stranger"), &path).unwrap();
+        assert!(matches!(other.reload(), Err(Error::OtherKey { .. })), "not taken for an old one");
     }
 
     #[test]
@@ -289,7 +367,7 @@ mod tests {
         fs::rename(&keys, folder.path().join("elsewhere")).unwrap();
         assert!(matches!(ring.add_key(), Err(Error::Io { .. })));
         assert_eq!(ring.newest(), KeyId(1));
-        assert!(matches!(ring.forget_old_keys(), Err(Error::Io { .. })));
+        assert!(matches!(ring.forget_keys_before(KeyId(1)), Err(Error::Io { .. })));
         fs::rename(folder.path().join("elsewhere"), &keys).unwrap();
         let sealed = ring.seal(&key("secrets/a/b"), b"hidden").unwrap();
         let again = Keyring::load(&keys.join("store.key")).unwrap().unwrap();

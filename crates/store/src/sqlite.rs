@@ -14,12 +14,13 @@ mod wal;
 mod writer;
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use lanai_types::{ByteSize, Sha256Digest};
+use rusqlite::Connection;
 
 use crate::feed::{Feed, Log};
 use crate::lease::{Claim, Fence, Lease};
@@ -29,6 +30,7 @@ use crate::row::SharedKeyring;
 use crate::transaction::{Committed, Transaction};
 use crate::watch::{Record, Watch, WatchRequest};
 use crate::{Error, Filter, Key, Limits, Revision, Store, Stored, check};
+use fault::Broken;
 use open::Durability;
 use reader::Readers;
 use writer::{Message, Writer};
@@ -36,6 +38,7 @@ use writer::{Message, Writer};
 pub use crate::limits::RESTORE_JUMP;
 pub use backup::{BackupError, Restored, backup, restore};
 pub use open::OpenError;
+pub use rotate::rotate_key;
 pub use verify::{Finding, Verified, verify};
 
 /// How a store is opened.
@@ -47,11 +50,14 @@ pub struct Options {
     pub readers: usize,
     /// A file of at most this size is checked as a whole when it is opened. `lanai store verify` checks all.
     pub check_up_to: ByteSize,
+    /// Pages of the log after which it is copied into the database. For tests, which want to see that more often.
+    #[doc(hidden)]
+    pub checkpoint_pages: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { limits: Limits::DEFAULT, readers: 4, check_up_to: ByteSize::mib(64) }
+        Self { limits: Limits::DEFAULT, readers: 4, check_up_to: ByteSize::mib(64), checkpoint_pages: 4_000 }
     }
 }
 
@@ -79,6 +85,37 @@ struct Inner {
 struct ReaderLog {
     readers: Readers,
     keys: SharedKeyring,
+    broken: Broken,
+}
+
+/// Why there is no new key.
+#[derive(Debug, thiserror::Error)]
+pub enum RotateError {
+    /// There is no store.
+    #[error("there is no store in \"{}\"", folder.display())]
+    Nothing {
+        /// The data directory.
+        folder: PathBuf,
+    },
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Open(OpenError),
+    /// Not everything was sealed anew. Everything can still be opened; rotating again finishes it.
+    #[error(
+        "not everything was sealed with the new key; everything can be opened, and rotating again finishes it"
+    )]
+    Store(#[from] Error),
+}
+
+impl ReaderLog {
+    /// Reads, unless what is read could be taken back.
+    async fn run<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&mut Connection) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.broken.check()?;
+        self.readers.run(read).await
+    }
 }
 
 impl SqliteStore {
@@ -104,8 +141,9 @@ impl SqliteStore {
         let feed = Arc::new(Feed::new(head, &options.limits));
         let readers =
             Readers::start(opened.readers).map_err(|source| OpenError::Io { path: path.clone(), source })?;
-        let log = Arc::new(ReaderLog { readers, keys: opened.keys.clone() });
-        let writer = Writer::start(opened.writer, feed.clone(), opened.keys, options.limits)
+        let broken = Broken::default();
+        let log = Arc::new(ReaderLog { readers, keys: opened.keys.clone(), broken: broken.clone() });
+        let writer = Writer::start(opened.writer, feed.clone(), opened.keys, broken, &options)
             .map_err(|source| OpenError::Sqlite { path, source })?;
         let inner = Inner { limits: options.limits, feed, log, writer, _lock: opened.lock };
         Ok(Self { inner: Arc::new(inner) })
@@ -131,22 +169,24 @@ impl SqliteStore {
 #[async_trait]
 impl Store for SqliteStore {
     async fn current(&self) -> Result<Revision, Error> {
-        self.inner.log.readers.run(|connection| query::bounds(connection).map(|bounds| bounds.head)).await
+        self.inner.log.run(|connection| query::bounds(connection).map(|bounds| bounds.head)).await
     }
 
     async fn get(&self, key: &Key) -> Result<Option<Stored>, Error> {
         let (key, keys) = (key.clone(), self.inner.log.keys.clone());
-        self.inner.log.readers.run(move |connection| query::get(connection, &key, &keys)).await
+        self.inner.log.run(move |connection| query::get(connection, &key, &keys)).await
     }
 
     async fn list(&self, request: &ListRequest) -> Result<Page, Error> {
+        check::filter(&request.filter)?;
         let (request, keys) = (request.clone(), self.inner.log.keys.clone());
-        self.inner.log.readers.run(move |connection| query::list(connection, &request, &keys)).await
+        self.inner.log.run(move |connection| query::list(connection, &request, &keys)).await
     }
 
     async fn count(&self, filter: &Filter) -> Result<u64, Error> {
+        check::filter(filter)?;
         let filter = filter.clone();
-        self.inner.log.readers.run(move |connection| query::count(connection, &filter)).await
+        self.inner.log.run(move |connection| query::count(connection, &filter)).await
     }
 
     async fn commit(&self, transaction: Transaction) -> Result<Committed, Error> {
@@ -158,15 +198,15 @@ impl Store for SqliteStore {
     }
 
     async fn watch(&self, request: WatchRequest) -> Result<Watch, Error> {
+        check::filter(&request.filter)?;
         let from = request.from;
-        let position =
-            self.inner.log.readers.run(move |connection| query::watch_position(connection, from)).await?;
+        let position = self.inner.log.run(move |connection| query::watch_position(connection, from)).await?;
         Ok(self.inner.feed.watch(request, position, self.inner.log.clone()))
     }
 
     async fn blob(&self, digest: &Sha256Digest) -> Result<Option<Bytes>, Error> {
         let digest = *digest;
-        self.inner.log.readers.run(move |connection| query::blob(connection, &digest)).await
+        self.inner.log.run(move |connection| query::blob(connection, &digest)).await
     }
 
     async fn compact(&self, up_to: Revision) -> Result<Revision, Error> {
@@ -174,10 +214,12 @@ impl Store for SqliteStore {
     }
 
     async fn acquire(&self, claim: Claim) -> Result<Lease, Error> {
+        check::claim(&claim)?;
         self.lease(Task::Acquire(claim)).await
     }
 
     async fn renew(&self, fence: &Fence, claim: Claim) -> Result<Lease, Error> {
+        check::claim(&claim)?;
         self.lease(Task::Renew(fence.clone(), claim)).await
     }
 
@@ -190,7 +232,7 @@ impl Store for SqliteStore {
 impl Log for ReaderLog {
     async fn read(&self, after: Revision, limit: usize) -> Result<Vec<Record>, Error> {
         let keys = self.keys.clone();
-        self.readers.run(move |connection| query::log(connection, after, limit, &keys)).await
+        self.run(move |connection| query::log(connection, after, limit, &keys)).await
     }
 }
 

@@ -1,15 +1,16 @@
 //! What other processes write, and servers that come back with less than they had.
 
 use std::future::poll_fn;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 use tokio_postgres::{AsyncMessage, NoTls};
 
-use super::query::{Bounds, Readers, signed, unsigned};
-use super::session::{Address, Session, harmless};
+use super::counter::take_counter;
+use super::query::{Readers, Trouble, signed};
+use super::seen::Seen;
+use super::session::{Address, Session, at_commit, harmless};
 use crate::feed::Feed;
 use crate::limits::RESTORE_JUMP;
 use crate::watch::Record;
@@ -29,21 +30,30 @@ const RECONNECT: Duration = Duration::from_millis(200);
 pub(crate) struct Follower {
     pub(crate) feed: Arc<Feed>,
     pub(crate) readers: Arc<Readers>,
-    pub(crate) hint: Notify,
+    state: Mutex<State>,
+}
+
+/// How the following goes.
+#[derive(Debug, Default)]
+struct State {
+    /// Why the tables could not be read the last time.
+    unavailable: Option<Error>,
+    /// The last record that could not be handed out. Who watches across it is told; others are not.
+    unreadable: Option<Error>,
 }
 
 impl Follower {
-    /// The newest revision that was seen here.
-    pub(crate) fn head(&self) -> Revision {
-        self.feed.head()
+    pub(crate) fn new(feed: Arc<Feed>, readers: Arc<Readers>) -> Self {
+        Self { feed, readers, state: Mutex::default() }
     }
 
     /// This process wrote. What others wrote before is read first.
-    pub(crate) fn written(&self, records: Vec<Record>) {
-        let Some(last) = records.last().map(|record| record.revision) else { return };
+    pub(crate) fn written(&self, records: Vec<Record>, stamp: Option<i64>) {
+        let Some(revision) = records.last().map(|record| record.revision) else { return };
+        self.readers.newest.raise(Seen { revision, stamp });
         self.feed.push(records);
-        if self.feed.head() < last {
-            self.hint.notify_one();
+        if self.feed.head() < revision {
+            self.readers.hint.notify_one();
         }
     }
 
@@ -51,34 +61,58 @@ impl Follower {
         self.feed.forget(horizon);
     }
 
+    /// A server that had lost something goes on from here.
     pub(crate) fn reset(&self, head: Revision) {
+        self.readers.newest.raise(Seen { revision: head, stamp: None });
         self.feed.reset(head);
+    }
+
+    /// Why watches do not go on, or could not hand out something.
+    pub(crate) fn trouble(&self) -> Option<Error> {
+        let state = self.state();
+        state.unavailable.clone().or_else(|| state.unreadable.clone())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads what is new, whenever somebody says that there may be something.
     pub(crate) async fn follow(self: Arc<Self>, address: Address) {
         loop {
-            let _ = timeout(LOOK_ANYWAY, self.hint.notified()).await;
+            let _ = timeout(LOOK_ANYWAY, self.readers.hint.notified()).await;
             // A server that does not answer is asked again at the next hint.
-            let _ = self.catch_up(&address).await;
+            let done = self.catch_up(&address).await;
+            self.state().unavailable = done.err();
         }
     }
 
     async fn catch_up(&self, address: &Address) -> Result<(), Error> {
         loop {
-            let seen = self.feed.head();
-            let (Bounds { head, horizon }, records) = self.readers.records(seen, BURST).await?;
-            if head < seen {
+            let seen = self.readers.newest.get();
+            let after = self.feed.head();
+            let found = self.readers.records(after, BURST, &seen).await?;
+            if !found.testimony.confirms(&seen) {
                 let session = Session::connect(address).await.map_err(|fault| fault.harmless())?;
-                let head = jump(&session, seen).await?;
-                self.feed.reset(head);
-            } else if seen < horizon {
+                let head = jump(&session, &seen).await?;
+                self.reset(head);
+                continue;
+            }
+            self.readers.newest.raise(found.newest);
+            if after < found.testimony.horizon {
                 // Somebody forgot what was not read here yet: those who waited for it are told.
-                self.feed.reset(head);
-            } else if records.is_empty() {
+                self.feed.reset(found.testimony.head);
+                continue;
+            }
+            let is_all = found.records.is_empty() && found.trouble.is_none();
+            self.feed.push(found.records);
+            if let Some(Trouble { error, up_to }) = found.trouble {
+                // Watchers that come to it ask the tables, and are told what is wrong. Others go on behind it.
+                self.state().unreadable = Some(error);
+                self.feed.reset(up_to);
+            }
+            if is_all {
                 return Ok(());
-            } else {
-                self.feed.push(records);
             }
         }
     }
@@ -88,7 +122,7 @@ impl Follower {
         loop {
             // Whatever ended it, it is begun again.
             let _ = self.try_listen(&address, &channel).await;
-            self.hint.notify_one();
+            self.readers.hint.notify_one();
             sleep(RECONNECT).await;
         }
     }
@@ -104,10 +138,10 @@ impl Follower {
                     done?;
                     has_begun = true;
                     // What was written before is not told.
-                    self.hint.notify_one();
+                    self.readers.hint.notify_one();
                 }
                 message = poll_fn(|context| connection.poll_message(context)) => match message {
-                    Some(Ok(AsyncMessage::Notification(_))) => self.hint.notify_one(),
+                    Some(Ok(AsyncMessage::Notification(_))) => self.readers.hint.notify_one(),
                     Some(Ok(_)) => {}
                     Some(Err(error)) => return Err(error),
                     None => return Ok(()),
@@ -117,24 +151,27 @@ impl Follower {
     }
 }
 
-/// Moves a server that is behind what was seen ahead of it, and forgets its history, as a restore does. Returns its head.
+/// Moves a server that does not have what was seen ahead of it, and forgets its history, as a restore does. Returns its head.
 ///
 /// Several processes may notice; one of them does it.
-pub(crate) async fn jump(session: &Session, seen: Revision) -> Result<Revision, Error> {
+pub(crate) async fn jump(session: &Session, seen: &Seen) -> Result<Revision, Error> {
     let done = try_jump(session, seen).await;
     if done.is_err() && !session.client.is_closed() {
         let _ = session.client.batch_execute("ROLLBACK").await;
     }
-    done.map_err(|error| harmless(&error))
+    done
 }
 
-async fn try_jump(session: &Session, seen: Revision) -> Result<Revision, tokio_postgres::Error> {
-    session.client.batch_execute("BEGIN").await?;
-    let found = session.client.query_one("SELECT head FROM meta FOR UPDATE", &[]).await?;
-    let mut head = unsigned(&found, 0);
-    if head < seen.get() {
-        head = seen.get().saturating_add(RESTORE_JUMP).min(i64::MAX as u64);
+async fn try_jump(session: &Session, seen: &Seen) -> Result<Revision, Error> {
+    let failed = |error: tokio_postgres::Error| harmless(&error);
+    session.client.batch_execute("BEGIN").await.map_err(failed)?;
+    let counter = take_counter(session, seen).await?;
+    let mut head = counter.testimony.head;
+    if !counter.testimony.confirms(seen) {
+        let newest = head.max(seen.revision).get();
+        head = Revision::new(newest.saturating_add(RESTORE_JUMP).min(i64::MAX as u64));
         let old = "SELECT revision FROM version v WHERE NOT EXISTS (SELECT 1 FROM current c WHERE c.revision = v.revision)";
+        // Who had a lease may have lost it on the server that is gone: nobody has one.
         session
             .client
             .batch_execute(&format!(
@@ -143,10 +180,12 @@ async fn try_jump(session: &Session, seen: Revision) -> Result<Revision, tokio_p
                  DELETE FROM blob b WHERE NOT EXISTS (SELECT 1 FROM blob_use u WHERE u.digest = b.digest);
                  DELETE FROM lease"
             ))
-            .await?;
-        let sql = "UPDATE meta SET head = $1, horizon = $1, fence = fence + $2";
-        session.client.execute(sql, &[&signed(head), &signed(RESTORE_JUMP)]).await?;
+            .await
+            .map_err(failed)?;
+        let sql = "UPDATE meta SET head = $1, horizon = $1, fence = fence + $2, stamp = NULL";
+        let numbers = [signed(head.get()), signed(RESTORE_JUMP)];
+        session.client.execute(sql, &[&numbers[0], &numbers[1]]).await.map_err(failed)?;
     }
-    session.client.batch_execute("COMMIT").await?;
-    Ok(Revision::new(head))
+    session.client.batch_execute("COMMIT").await.map_err(|error| at_commit(&error))?;
+    Ok(head)
 }

@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use bytes::Bytes;
 use lanai_types::Sha256Digest;
+use tokio::sync::Notify;
 use tokio_postgres::Row as SqlRow;
 use tokio_postgres::types::ToSql;
 
+use super::seen::{Newest, Seen, Testimony, There, lost};
 use super::session::{Address, Link};
 use crate::feed::Log;
 use crate::list::{At, ListRequest, Page, within};
@@ -21,12 +23,19 @@ use crate::{Error, Filter, Key, Requirement, Revision, Stored, Subject, Test};
 pub(crate) const COLUMNS: &str =
     "v.key, v.created, v.revision, v.attributes, v.blobs, v.sealed, v.checksum, v.value";
 
+/// Bytes of values after which no more records are read at once.
+const CATCH_UP_BYTES: i64 = 8 << 20;
+
 /// Connections that read.
 #[derive(Debug)]
 pub(crate) struct Readers {
     links: Vec<Link>,
     next: AtomicUsize,
     pub(crate) keys: SharedKeyring,
+    /// The newest that was shown to anybody here.
+    pub(crate) newest: Newest,
+    /// Says that there may be something new, or something lost.
+    pub(crate) hint: Notify,
 }
 
 /// Head and horizon.
@@ -36,12 +45,32 @@ pub(crate) struct Bounds {
     pub(crate) horizon: Revision,
 }
 
+/// Records behind a revision, and what was found with them in one snapshot.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) testimony: Testimony,
+    /// The head, with its stamp.
+    pub(crate) newest: Seen,
+    /// In order and without gaps.
+    pub(crate) records: Vec<Record>,
+    /// What is behind them and cannot be read.
+    pub(crate) trouble: Option<Trouble>,
+}
+
+/// A record that cannot be handed out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Trouble {
+    pub(crate) error: Error,
+    /// The last revision that cannot be read because of it.
+    pub(crate) up_to: Revision,
+}
+
 type Argument = Box<dyn ToSql + Sync + Send>;
 
 impl Readers {
     pub(crate) fn new(address: &Address, number: usize, keys: SharedKeyring) -> Self {
         let links = (0..number.max(1)).map(|_| Link::new(address.clone())).collect();
-        Self { links, next: AtomicUsize::new(0), keys }
+        Self { links, next: AtomicUsize::new(0), keys, newest: Newest::new(), hint: Notify::new() }
     }
 
     async fn query(&self, sql: &str, arguments: &[Argument]) -> Result<Vec<SqlRow>, Error> {
@@ -51,17 +80,33 @@ impl Readers {
         self.links[at].query(sql, &arguments).await
     }
 
+    /// Asks for rows that begin with the bounds and the stamp of the head. A server that is behind what was shown before is not believed.
+    async fn bounded(&self, sql: &str, arguments: &[Argument]) -> Result<(Bounds, Vec<SqlRow>), Error> {
+        let before = self.newest.get();
+        let rows = self.query(sql, arguments).await?;
+        let row = rows.first().ok_or_else(no_meta)?;
+        let found = bounds(row, 0);
+        if found.head < before.revision {
+            self.hint.notify_one();
+            return Err(lost());
+        }
+        self.newest.raise(Seen { revision: found.head, stamp: row.get(2) });
+        Ok((found, rows))
+    }
+
     pub(crate) async fn bounds(&self) -> Result<Bounds, Error> {
-        let rows = self.query("SELECT head, horizon FROM meta", &[]).await?;
-        rows.first().map(|row| bounds(row, 0)).ok_or_else(no_meta)
+        self.bounded("SELECT head, horizon, stamp FROM meta", &[]).await.map(|(bounds, _)| bounds)
     }
 
     pub(crate) async fn get(&self, key: &Key) -> Result<Option<Stored>, Error> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM current c JOIN version v ON v.revision = c.revision WHERE c.key = $1"
+            "SELECT {COLUMNS}, v.stamp FROM current c JOIN version v ON v.revision = c.revision WHERE c.key = $1"
         );
         let rows = self.query(&sql, &[Box::new(key.as_str().to_owned())]).await?;
-        rows.first().map(|row| read_row(row, 0).into_stored(&self.keys)).transpose()
+        let Some(row) = rows.first() else { return Ok(None) };
+        let stored = read_row(row, 0).into_stored(&self.keys)?;
+        self.newest.raise(Seen { revision: stored.revision, stamp: row.get(8) });
+        Ok(Some(stored))
     }
 
     pub(crate) async fn list(&self, request: &ListRequest) -> Result<Page, Error> {
@@ -75,14 +120,13 @@ impl Readers {
         };
         let limit = statement.place(Box::new(limit));
         let sql = format!(
-            "SELECT m.head, m.horizon, {COLUMNS} FROM meta m LEFT JOIN LATERAL ({inner} LIMIT {limit}) v ON true"
+            "SELECT m.head, m.horizon, m.stamp, {COLUMNS} FROM meta m LEFT JOIN LATERAL ({inner} LIMIT {limit}) v ON true"
         );
-        let rows = self.query(&sql, &statement.arguments).await?;
-        let Bounds { head, horizon } = rows.first().map(|row| bounds(row, 0)).ok_or_else(no_meta)?;
+        let (Bounds { head, horizon }, rows) = self.bounded(&sql, &statement.arguments).await?;
         let revision = request.at.resolve(head, horizon)?;
-        let items = rows.iter().filter(|row| row.get::<_, Option<&str>>(2).is_some());
+        let items = rows.iter().filter(|row| row.get::<_, Option<&str>>(3).is_some());
         let items: Result<Vec<Stored>, Error> =
-            items.map(|row| read_row(row, 2).into_stored(&self.keys)).collect();
+            items.map(|row| read_row(row, 3).into_stored(&self.keys)).collect();
         let mut items = items?;
         // The server is asked for them in order; it is not trusted to keep it through a join.
         items.sort_by(|left, right| left.key.cmp(&right.key));
@@ -111,45 +155,80 @@ impl Readers {
         Ok(Some(Bytes::from(content)))
     }
 
-    /// Records behind a revision, with the bounds at that moment.
-    pub(crate) async fn records(
-        &self,
-        after: Revision,
-        limit: usize,
-    ) -> Result<(Bounds, Vec<Record>), Error> {
+    /// Some of the records behind a revision, and whether the server still has what was seen.
+    pub(crate) async fn records(&self, after: Revision, limit: usize, seen: &Seen) -> Result<Answer, Error> {
         let sql = format!(
-            "SELECT m.head, m.horizon, {COLUMNS}, v.tombstone, v.previous, {}
+            "SELECT m.head, m.horizon, m.stamp, s.revision, s.stamp, {COLUMNS}, v.tombstone, v.previous, {}
              FROM meta m
-             LEFT JOIN LATERAL (SELECT * FROM version WHERE revision > $1 ORDER BY revision LIMIT $2) v ON true
+             LEFT JOIN version s ON s.revision = $3
+             LEFT JOIN LATERAL (SELECT * FROM (
+                SELECT x.*, sum(coalesce(octet_length(x.value), 0)) OVER (ORDER BY x.revision)
+                    - coalesce(octet_length(x.value), 0) AS bytes_before
+                FROM (SELECT * FROM version WHERE revision > $1 ORDER BY revision LIMIT $2) x
+             ) y WHERE y.bytes_before <= $4) v ON true
              LEFT JOIN version p ON p.revision = v.previous ORDER BY v.revision",
             COLUMNS.replace("v.", "p.")
         );
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let rows = self.query(&sql, &[Box::new(signed(after.get())), Box::new(limit)]).await?;
-        let found = rows.first().map(|row| bounds(row, 0)).ok_or_else(no_meta)?;
-        if after < found.horizon || after > found.head {
-            return Ok((found, Vec::new()));
+        let arguments: [Argument; 4] = [
+            Box::new(signed(after.get())),
+            Box::new(limit),
+            Box::new(signed(seen.revision.get())),
+            Box::new(CATCH_UP_BYTES),
+        ];
+        let rows = self.query(&sql, &arguments).await?;
+        let first = rows.first().ok_or_else(no_meta)?;
+        let Bounds { head, horizon } = bounds(first, 0);
+        let there = match first.get::<_, Option<i64>>(3) {
+            Some(_) => There::Version(first.get(4)),
+            None => There::Nothing,
+        };
+        let mut found = Answer {
+            testimony: Testimony { head, horizon, there },
+            newest: Seen { revision: head, stamp: first.get(2) },
+            records: Vec::new(),
+            trouble: None,
+        };
+        if after < horizon || after > head {
+            return Ok(found);
         }
-        let mut records = Vec::new();
-        for row in rows.iter().filter(|row| row.get::<_, Option<i64>>(4).is_some()) {
-            let record = read_record(row, &self.keys)?;
-            let expected = after.get() + records.len() as u64 + 1;
-            if record.revision.get() != expected {
+        for row in rows.iter().filter(|row| row.get::<_, Option<i64>>(7).is_some()) {
+            let expected = after.get() + found.records.len() as u64 + 1;
+            let revision = unsigned(row, 7);
+            if revision != expected {
                 let what = format!("revision {expected} is missing in the history that is kept");
-                return Err(Error::Damaged { what });
+                let up_to = Revision::new(revision.saturating_sub(1));
+                found.trouble = Some(Trouble { error: Error::Damaged { what }, up_to });
+                break;
             }
-            records.push(record);
+            match read_record(row, &self.keys) {
+                Ok(record) => found.records.push(record),
+                Err(error) => {
+                    found.trouble = Some(Trouble { error, up_to: Revision::new(revision) });
+                    break;
+                }
+            }
         }
-        Ok((found, records))
+        Ok(found)
     }
 }
 
 #[async_trait]
 impl Log for Readers {
     async fn read(&self, after: Revision, limit: usize) -> Result<Vec<Record>, Error> {
-        let (Bounds { head, horizon }, records) = self.records(after, limit).await?;
-        within(after, head, horizon)?;
-        Ok(records)
+        let seen = self.newest.get();
+        let Answer { testimony, records, trouble, .. } = self.records(after, limit, &seen).await?;
+        if !testimony.confirms(&seen) {
+            // Nothing of this is handed out. The watcher is told when the server has gone on ahead of what was seen.
+            self.hint.notify_one();
+            return Ok(Vec::new());
+        }
+        within(after, testimony.head, testimony.horizon)?;
+        match trouble {
+            // What is whole is handed out first.
+            Some(trouble) if records.is_empty() => Err(trouble.error),
+            Some(_) | None => Ok(records),
+        }
     }
 }
 
@@ -260,12 +339,12 @@ fn bounds(row: &SqlRow, from: usize) -> Bounds {
 }
 
 fn read_record(row: &SqlRow, keys: &SharedKeyring) -> Result<Record, Error> {
-    let is_tombstone: bool = row.get(10);
-    let previous: Option<i64> = row.get(11);
+    let is_tombstone: bool = row.get(13);
+    let previous: Option<i64> = row.get(14);
     let open = |row: Row| row.into_stored(keys).map(Arc::new);
-    let after = if is_tombstone { None } else { Some(open(read_row(row, 2))?) };
-    let before = if previous.is_some() { Some(open(read_row(row, 12))?) } else { None };
-    Ok(Record { revision: Revision::new(unsigned(row, 4)), before, after })
+    let after = if is_tombstone { None } else { Some(open(read_row(row, 5))?) };
+    let before = if previous.is_some() { Some(open(read_row(row, 15))?) } else { None };
+    Ok(Record { revision: Revision::new(unsigned(row, 7)), before, after })
 }
 
 /// Reads the columns of [`COLUMNS`], from one on.

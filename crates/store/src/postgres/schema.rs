@@ -5,7 +5,7 @@ use tokio_postgres::Client;
 use super::session::Fault;
 
 /// Each step makes tables of one version from those of the version before; version 0 is an empty schema.
-const MIGRATIONS: &[&str] = &[V1];
+const MIGRATIONS: &[&str] = &[V1, V2];
 
 const V1: &str = r#"
 CREATE TABLE meta (
@@ -65,6 +65,13 @@ CREATE TABLE seal_key (
     id bigint PRIMARY KEY
 );
 "#;
+
+const V2: &str = "
+ALTER TABLE meta ADD COLUMN stamp bigint;
+ALTER TABLE version ADD COLUMN stamp bigint;
+ALTER TABLE seal_key ADD COLUMN fingerprint bytea;
+CREATE INDEX version_sealed ON version (revision) WHERE sealed IS NOT NULL;
+";
 
 /// A number that no other lock of ours has: the first letters of the word.
 const MIGRATION_LOCK: i64 = 0x6d69_6772;

@@ -2,12 +2,43 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+use tokio_postgres::error::{Severity, SqlState};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, NoTls, Row, Statement};
 
 use crate::Error;
+use crate::error::chain;
+
+/// How long a connection may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a connection says nothing before it is asked whether it is still there, and how often it is asked then.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(15);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+const KEEPALIVE_RETRIES: u32 = 3;
+
+/// How long what was sent may stay without an answer of the network.
+const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Statements that a connection keeps prepared at most.
+const MAX_STATEMENTS: usize = 256;
+
+/// What every connection asks for.
+///
+/// Every read follows an index in the order of its answer: without statistics, as behind many writes, the server would rather read, hash
+/// and sort all values.
+/// A commit is durable when it is answered, whatever the server's own settings are. Nobody waits for ever for a lock, and a transaction
+/// whose process has gone does not hold the counter. There is no timeout for statements: one that fires while a commit waits for a standby would
+/// have the server answer as if it had not.
+const SETTINGS: &str = "SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_seqscan = off;
+    SET jit = off;
+    SET default_transaction_isolation = 'read committed'; SET default_transaction_read_only = off;
+    SET lock_timeout = '30s'; SET idle_in_transaction_session_timeout = '30s'; SET statement_timeout = 0;
+    SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')";
 
 /// What goes wrong between here and the server.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +66,6 @@ impl Fault {
 
 /// A failure that has changed nothing.
 pub(crate) fn harmless(error: &tokio_postgres::Error) -> Error {
-    use tokio_postgres::error::SqlState;
     // What the server says is in the source.
     let cause = error.as_db_error().map_or_else(|| chain(error), ToString::to_string);
     match error.code() {
@@ -47,14 +77,25 @@ pub(crate) fn harmless(error: &tokio_postgres::Error) -> Error {
     }
 }
 
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        text = format!("{text}: {inner}");
-        source = inner.source();
-    }
-    text
+/// A failure of COMMIT. A server that says no has undone everything; one that is going away says nothing of the commit.
+pub(crate) fn at_commit(error: &tokio_postgres::Error) -> Error {
+    let is_no = error.as_db_error().is_some_and(|found| is_refusal(found.code(), found.parsed_severity()));
+    if is_no { harmless(error) } else { Error::Unknown { cause: chain(error) } }
+}
+
+fn is_refusal(code: &SqlState, severity: Option<Severity>) -> bool {
+    let class = code.code().get(..2).unwrap_or_default();
+    // Connections that fail, and servers that are shut down.
+    !matches!(class, "08" | "57") && severity == Some(Severity::Error)
+}
+
+/// True if a failure is about what was asked, and not about the server or the way to it: another request would not have failed.
+pub(crate) fn is_about_the_request(error: &tokio_postgres::Error) -> bool {
+    error.as_db_error().is_some_and(|found| {
+        let class = found.code().code().get(..2).unwrap_or_default();
+        // Connections, transactions that are over, resources, locks, shutdowns, and the system around the server.
+        !matches!(class, "08" | "25" | "53" | "55" | "57" | "58")
+    })
 }
 
 /// Where the server is, and where in it the tables are.
@@ -64,29 +105,39 @@ pub(crate) struct Address {
     pub(crate) schema: String,
 }
 
+impl Address {
+    /// Sets what the address does not say.
+    pub(crate) fn new(mut config: Config, schema: String) -> Self {
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT_TIMEOUT);
+        }
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(TCP_USER_TIMEOUT);
+        }
+        if config.get_keepalives_interval().is_none() {
+            config.keepalives(true).keepalives_idle(KEEPALIVE_IDLE);
+            config.keepalives_interval(KEEPALIVE_INTERVAL).keepalives_retries(KEEPALIVE_RETRIES);
+        }
+        Self { config, schema }
+    }
+}
+
 /// One connection, with the statements that were prepared on it.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) client: Client,
     statements: Mutex<HashMap<String, Statement>>,
+    /// Moves what is sent and received; ends with the client, or tells it the error.
+    _driver: JoinHandle<()>,
 }
 
 impl Session {
     /// Connects. The connection ends when this is dropped.
     pub(crate) async fn connect(address: &Address) -> Result<Self, Fault> {
         let (client, connection) = address.config.connect(NoTls).await?;
-        // Ends with the client, or tells it the error.
-        tokio::spawn(async move { drop(connection.await) });
-        Self::begin(client, address).await
-    }
-
-    /// Prepares a client whose connection somebody drives.
-    pub(crate) async fn begin(client: Client, address: &Address) -> Result<Self, Fault> {
-        // Every read follows an index in the order of its answer. Without statistics, as behind many writes, the server would
-        // rather hash and sort all values.
-        let settings = "SET enable_hashjoin = off; SET enable_mergejoin = off";
-        client.batch_execute(&format!("SET search_path = {}; {settings}", address.schema)).await?;
-        Ok(Self { client, statements: Mutex::default() })
+        let driver = tokio::spawn(async move { drop(connection.await) });
+        client.batch_execute(&format!("SET search_path = {}; {SETTINGS}", address.schema)).await?;
+        Ok(Self { client, statements: Mutex::default(), _driver: driver })
     }
 
     pub(crate) async fn prepare(&self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
@@ -94,7 +145,12 @@ impl Session {
             return Ok(known.clone());
         }
         let statement = self.client.prepare(sql).await?;
-        self.statements.lock().await.insert(sql.to_owned(), statement.clone());
+        let mut statements = self.statements.lock().await;
+        if statements.len() >= MAX_STATEMENTS {
+            // Texts differ with selectors. What is needed again is prepared again.
+            statements.clear();
+        }
+        statements.insert(sql.to_owned(), statement.clone());
         Ok(statement)
     }
 
@@ -153,5 +209,38 @@ impl Link {
             }
             Err(error) => Err(harmless(&error)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a server says while it goes away is no answer to a commit.
+    #[test]
+    fn only_a_plain_error_undoes_a_commit() {
+        let check = |code: SqlState, severity, expected: bool| {
+            assert_eq!(is_refusal(&code, Some(severity)), expected, "{code:?} {severity:?}");
+        };
+        check(SqlState::UNIQUE_VIOLATION, Severity::Error, true);
+        check(SqlState::DISK_FULL, Severity::Error, true);
+        check(SqlState::ADMIN_SHUTDOWN, Severity::Fatal, false);
+        check(SqlState::ADMIN_SHUTDOWN, Severity::Error, false);
+        check(SqlState::CRASH_SHUTDOWN, Severity::Warning, false);
+        check(SqlState::QUERY_CANCELED, Severity::Error, false);
+        check(SqlState::CONNECTION_FAILURE, Severity::Error, false);
+        check(SqlState::INTERNAL_ERROR, Severity::Panic, false);
+        check(SqlState::INTERNAL_ERROR, Severity::Fatal, false);
+    }
+
+    #[test]
+    fn an_address_keeps_what_it_says() {
+        let quiet = Address::new("host=/run user=a".parse().unwrap(), "lanai".into());
+        assert_eq!(quiet.config.get_connect_timeout(), Some(&CONNECT_TIMEOUT));
+        assert_eq!(quiet.config.get_keepalives_idle(), KEEPALIVE_IDLE);
+        let said = "host=/run user=a connect_timeout=3 keepalives_interval=60 keepalives_idle=600";
+        let said = Address::new(said.parse().unwrap(), "lanai".into());
+        assert_eq!(said.config.get_connect_timeout(), Some(&Duration::from_secs(3)));
+        assert_eq!(said.config.get_keepalives_idle(), Duration::from_mins(10));
     }
 }

@@ -72,10 +72,10 @@ impl Candidates {
             Self::All => None,
             Self::With { name, values } => {
                 let name = place(name);
-                let values: Vec<String> = values.iter().map(|value| place(value)).collect();
+                // One text for all of them: SQLite has a limit for the number of its arguments.
+                let values = place(&serde_json::to_string(values).expect("texts can be written as JSON"));
                 Some(format!(
-                    "SELECT key FROM attribute WHERE name = {name} AND value IN ({})",
-                    values.join(", ")
+                    "SELECT key FROM attribute WHERE name = {name} AND value IN (SELECT value FROM json_each({values}))"
                 ))
             }
             Self::Having { name } => Some(format!("SELECT key FROM attribute WHERE name = {}", place(name))),

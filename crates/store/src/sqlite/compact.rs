@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use lanai_types::Sha256Digest;
 use rusqlite::{Connection, params};
-use tokio::sync::oneshot;
 
 use super::fault::{at_commit, harmless};
 use super::query::{bounds, signed, unsigned};
@@ -16,34 +15,6 @@ const SLICE: u64 = 1_000;
 
 /// Pages that one slice gives back to the file system at most.
 const VACUUM_PAGES: u32 = 2_000;
-
-/// A compaction that goes on.
-#[derive(Debug)]
-pub(crate) struct Compaction {
-    pub(crate) target: Revision,
-    replies: Vec<oneshot::Sender<Result<Revision, Error>>>,
-}
-
-impl Compaction {
-    pub(crate) const fn new(target: Revision) -> Self {
-        Self { target, replies: Vec::new() }
-    }
-
-    pub(crate) fn extend(
-        &mut self,
-        up_to: Revision,
-        reply: Option<oneshot::Sender<Result<Revision, Error>>>,
-    ) {
-        self.target = self.target.max(up_to);
-        self.replies.extend(reply);
-    }
-
-    pub(crate) fn answer(&mut self, outcome: &Result<Revision, Error>) {
-        for reply in self.replies.drain(..) {
-            let _ = reply.send(outcome.clone());
-        }
-    }
-}
 
 /// What there is to do for a compaction.
 #[derive(Debug)]

@@ -1,8 +1,37 @@
 //! What SQLite says, in the words of the contract.
 
+use std::sync::{Arc, OnceLock};
+
 use rusqlite::ErrorCode;
 
 use crate::Error;
+
+/// Why nothing is asked of the store any more, once something could not be made durable: what is read now may be another thing when the
+/// store is opened again.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Broken(Arc<OnceLock<String>>);
+
+impl Broken {
+    /// Notes an outcome that is not known.
+    pub(crate) fn note(&self, error: &Error) {
+        if let Error::Unknown { cause } = error {
+            let _ = self.0.set(cause.clone());
+        }
+    }
+
+    pub(crate) fn is_noted(&self) -> bool {
+        self.0.get().is_some()
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match self.0.get() {
+            None => Ok(()),
+            Some(cause) => Err(Error::Unavailable {
+                cause: format!("an earlier write could not be made durable ({cause}); open the store again"),
+            }),
+        }
+    }
+}
 
 /// A failure that has changed nothing.
 pub(crate) fn harmless(error: &rusqlite::Error) -> Error {

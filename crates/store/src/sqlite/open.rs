@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use lanai_types::ByteSize;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, Row};
 
 use super::query::unsigned;
 use super::schema::{self, APPLICATION, MIGRATIONS};
 use super::wal;
 use crate::row::SharedKeyring;
-use crate::seal::{self, KeyId, Keyring};
+use crate::seal::{self, Keyring, UsedKey};
 
 /// Names of the files in a data directory.
 pub(crate) const DATABASE: &str = "store.db";
@@ -181,12 +181,12 @@ pub(crate) fn connect_to_look(path: &Path) -> Result<Connection, OpenError> {
 
 /// What the last connection does with the log when it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Closing {
+pub(crate) enum Closing {
     CopiesLog,
     LeavesLog,
 }
 
-fn set_closing(connection: &Connection, closing: Closing) -> rusqlite::Result<()> {
+pub(crate) fn set_closing(connection: &Connection, closing: Closing) -> rusqlite::Result<()> {
     let leaves = closing == Closing::LeavesLog;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, leaves).map(drop)
 }
@@ -298,9 +298,13 @@ fn check_meta(connection: &Connection, path: &Path) -> Result<(), OpenError> {
 
 fn open_keys(folder: &Path, connection: &Connection) -> Result<SharedKeyring, OpenError> {
     let path = folder.join(DATABASE);
-    let used: Vec<u32> = connection
-        .prepare("SELECT id FROM seal_key")
-        .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect())
+    let used: Vec<UsedKey> = connection
+        .prepare("SELECT id, fingerprint FROM seal_key")
+        .and_then(|mut statement| {
+            let read =
+                |row: &Row<'_>| Ok(UsedKey::new(row.get(0)?, row.get::<_, Option<Vec<u8>>>(1)?.as_deref()));
+            statement.query_map([], read)?.collect()
+        })
         .map_err(|source| OpenError::Sqlite { path, source })?;
     let file = folder.join(KEYS);
     let keys = match Keyring::load(&file)? {
@@ -308,8 +312,8 @@ fn open_keys(folder: &Path, connection: &Connection) -> Result<SharedKeyring, Op
         None if used.is_empty() => Keyring::create(&file)?,
         None => return Err(OpenError::KeysMissing { folder: folder.to_owned() }),
     };
-    if let Some(id) = used.into_iter().map(KeyId).find(|id| !keys.has(*id)) {
-        return Err(seal::Error::Missing { id, path: file }.into());
+    for used in &used {
+        keys.check(used)?;
     }
     Ok(Arc::new(RwLock::new(keys)))
 }

@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 pub(crate) const APPLICATION: i32 = 0x4c4e_4149;
 
 /// Each step makes tables of one version from those of the version before; version 0 is an empty file.
-pub(crate) const MIGRATIONS: &[&str] = &[V1];
+pub(crate) const MIGRATIONS: &[&str] = &[V1, V2];
 
 const V1: &str = "
 CREATE TABLE meta (
@@ -64,6 +64,11 @@ CREATE TABLE lease (
 CREATE TABLE seal_key (
     id INTEGER PRIMARY KEY
 ) STRICT;
+";
+
+const V2: &str = "
+ALTER TABLE seal_key ADD COLUMN fingerprint BLOB;
+CREATE INDEX version_sealed ON version (revision) WHERE sealed IS NOT NULL;
 ";
 
 /// Why the tables cannot be brought to the version that this program knows.

@@ -9,10 +9,12 @@ use std::thread::{Builder, JoinHandle};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use tokio::sync::{mpsc, oneshot};
 
-use super::compact::Compaction;
-use super::fault::{at_commit, harmless};
+use super::fault::{Broken, at_commit, harmless};
+use super::open::{Closing, set_closing};
 use super::query::{self, signed, unsigned};
-use super::{compact, rotate};
+use super::rotate::{Progress, Rotation, note_key};
+use super::{Options, compact};
+use crate::compaction::Compaction;
 use crate::feed::Feed;
 use crate::lease::{Fence, Lease, LeaseName, Moment};
 use crate::plan::{Changes, IndexChange, Needs, Outcome, Task, World};
@@ -28,9 +30,6 @@ const MAX_BATCH: usize = 256;
 
 /// Bytes of values and blobs after which a batch takes no more.
 const MAX_BATCH_BYTES: usize = 16 << 20;
-
-/// Pages of the log after which it is copied into the database.
-const CHECKPOINT_PAGES: usize = 4_000;
 
 /// Bytes of the log that stay when it begins anew; more are given back to the file system.
 const MAX_IDLE_LOG: i64 = 32 << 20;
@@ -55,7 +54,8 @@ impl Writer {
         connection: Connection,
         feed: Arc<Feed>,
         keys: SharedKeyring,
-        limits: Limits,
+        broken: Broken,
+        options: &Options,
     ) -> Result<Self, rusqlite::Error> {
         let pages = Arc::new(AtomicUsize::new(0));
         let seen = pages.clone();
@@ -67,7 +67,17 @@ impl Writer {
             Ok(())
         }))?;
         let (messages, queue) = mpsc::channel(QUEUE);
-        let work = Work { connection, feed, keys, limits, log_pages: pages, compaction: None, broken: None };
+        let work = Work {
+            connection,
+            feed,
+            keys,
+            limits: options.limits,
+            checkpoint_pages: options.checkpoint_pages,
+            log_pages: pages,
+            compaction: None,
+            rotation: None,
+            broken,
+        };
         let thread = Builder::new()
             .name("store-writer".into())
             .spawn(move || work.run(queue))
@@ -104,9 +114,11 @@ struct Work {
     limits: Limits,
     /// Pages in the write-ahead log after the last commit.
     log_pages: Arc<AtomicUsize>,
+    /// Pages of the log after which it is copied into the database.
+    checkpoint_pages: usize,
     compaction: Option<Compaction>,
-    /// Why nothing is written any more.
-    broken: Option<String>,
+    rotation: Option<Rotation>,
+    broken: Broken,
 }
 
 struct Batch {
@@ -125,14 +137,16 @@ struct Done {
 impl Work {
     fn run(mut self, mut queue: mpsc::Receiver<Message>) {
         loop {
-            let first = if self.compaction.is_some() { queue.try_recv().ok() } else { queue.blocking_recv() };
+            let is_busy = self.compaction.is_some() || self.rotation.is_some();
+            let first = if is_busy { queue.try_recv().ok() } else { queue.blocking_recv() };
             match first {
                 Some(Message::Task { task, reply }) => self.batch(task, reply, &mut queue),
                 Some(other) => self.alone(other),
-                None if self.compaction.is_some() => {}
+                None if is_busy => {}
                 None => break,
             }
             self.compact_some();
+            self.rotate_some();
             self.checkpoint_if_due();
         }
         self.feed.close();
@@ -145,12 +159,12 @@ impl Work {
         reply: oneshot::Sender<Result<Outcome, Error>>,
         queue: &mut mpsc::Receiver<Message>,
     ) {
-        let mut batch = Batch { bytes: weight(&task), tasks: vec![task], replies: vec![reply] };
+        let mut batch = Batch { bytes: task.weight(), tasks: vec![task], replies: vec![reply] };
         let mut afterwards = None;
         while batch.tasks.len() < MAX_BATCH && batch.bytes < MAX_BATCH_BYTES {
             match queue.try_recv() {
                 Ok(Message::Task { task, reply }) => {
-                    batch.bytes += weight(&task);
+                    batch.bytes += task.weight();
                     batch.tasks.push(task);
                     batch.replies.push(reply);
                 }
@@ -169,47 +183,54 @@ impl Work {
 
     fn alone(&mut self, message: Message) {
         match message {
-            Message::Task { .. } => {}
+            Message::Task { task, reply } => {
+                self.commit(Batch { bytes: 0, tasks: vec![task], replies: vec![reply] });
+            }
             Message::Compact { up_to, reply } => {
-                match self.broken().and_then(|()| compact::check(&self.connection, up_to)) {
+                match self.broken.check().and_then(|()| compact::check(&self.connection, up_to)) {
                     Ok(compact::Check::Nothing(horizon)) => drop(reply.send(Ok(horizon))),
                     Ok(compact::Check::Begin) => self.begin_compaction(up_to, Some(reply)),
                     Err(error) => drop(reply.send(Err(error))),
                 }
             }
-            Message::Rotate { reply } => {
-                let done = self.broken().and_then(|()| rotate::rotate(&mut self.connection, &self.keys));
-                let _ = reply.send(done);
-            }
+            Message::Rotate { reply } => self.begin_rotation(reply),
         }
     }
 
-    fn broken(&self) -> Result<(), Error> {
-        match &self.broken {
-            None => Ok(()),
-            Some(cause) => Err(Error::Unavailable {
-                cause: format!("an earlier write could not be made durable ({cause}); open the store again"),
-            }),
+    /// Notes what could not be made durable: from then on nothing is written, copied or read.
+    fn note(&self, error: &Error) {
+        self.broken.note(error);
+        if self.broken.is_noted() {
+            // The log stays as it is for whoever opens the store next.
+            let _ = set_closing(&self.connection, Closing::LeavesLog);
+            self.feed.close();
         }
     }
 
     fn commit(&mut self, batch: Batch) {
         let Batch { tasks, replies, .. } = batch;
-        let Done { outcomes, records } = match self.broken().and_then(|()| self.try_commit(tasks)) {
-            Ok(done) => done,
-            Err(error) => {
-                if let Error::Unknown { cause } = &error {
-                    self.broken = Some(cause.clone());
-                }
-                for reply in replies {
-                    let _ = reply.send(Err(error.clone()));
+        // Who shares a batch with something that cannot be written is none the worse for it.
+        let again = if tasks.len() > 1 { tasks.clone() } else { Vec::new() };
+        let error = match self.broken.check().and_then(|()| self.try_commit(tasks)) {
+            Ok(Done { outcomes, records }) => {
+                self.feed.push(records);
+                for (reply, outcome) in replies.into_iter().zip(outcomes) {
+                    let _ = reply.send(outcome);
                 }
                 return;
             }
+            Err(error) => error,
         };
-        self.feed.push(records);
-        for (reply, outcome) in replies.into_iter().zip(outcomes) {
-            let _ = reply.send(outcome);
+        self.note(&error);
+        let is_shared = matches!(error, Error::Unknown { .. } | Error::Full { .. }) || self.broken.is_noted();
+        if is_shared || again.is_empty() {
+            for reply in replies {
+                let _ = reply.send(Err(error.clone()));
+            }
+            return;
+        }
+        for (task, reply) in again.into_iter().zip(replies) {
+            self.commit(Batch { bytes: 0, tasks: vec![task], replies: vec![reply] });
         }
     }
 
@@ -240,7 +261,8 @@ impl Work {
 
     fn compact_some(&mut self) {
         let Some(mut compaction) = self.compaction.take() else { return };
-        match compact::slice(&mut self.connection, compaction.target) {
+        let done = self.broken.check().and_then(|()| compact::slice(&mut self.connection, compaction.target));
+        match done {
             Ok(horizon) => {
                 self.feed.forget(horizon);
                 if horizon < compaction.target {
@@ -250,16 +272,39 @@ impl Work {
                 }
             }
             Err(error) => {
-                if let Error::Unknown { cause } = &error {
-                    self.broken = Some(cause.clone());
-                }
+                self.note(&error);
                 compaction.answer(&Err(error));
             }
         }
     }
 
+    /// One that is going on serves whoever asks for another one.
+    fn begin_rotation(&mut self, reply: oneshot::Sender<Result<(), Error>>) {
+        if self.rotation.is_none() {
+            match self.broken.check().and_then(|()| Rotation::begin(&self.keys)) {
+                Ok(rotation) => self.rotation = Some(rotation),
+                Err(error) => return drop(reply.send(Err(error))),
+            }
+        }
+        if let Some(rotation) = &mut self.rotation {
+            rotation.tell(reply);
+        }
+    }
+
+    fn rotate_some(&mut self) {
+        let Some(mut rotation) = self.rotation.take() else { return };
+        match self.broken.check().and_then(|()| rotation.slice(&mut self.connection, &self.keys)) {
+            Ok(Progress::More) => self.rotation = Some(rotation),
+            Ok(Progress::Done) => rotation.answer(&Ok(())),
+            Err(error) => {
+                self.note(&error);
+                rotation.answer(&Err(error));
+            }
+        }
+    }
+
     fn checkpoint_if_due(&mut self) {
-        if self.log_pages.load(Ordering::Relaxed) < CHECKPOINT_PAGES {
+        if self.broken.is_noted() || self.log_pages.load(Ordering::Relaxed) < self.checkpoint_pages {
             return;
         }
         // A checkpoint that cannot be made now is made later; nothing depends on it but the size of the log.
@@ -273,14 +318,6 @@ fn is_due(connection: &Connection, head: u64, limits: &Limits) -> bool {
     let kept = limits.max_history.saturating_add(limits.max_history / 8);
     // Who cannot look now looks after the next batch.
     head > kept && query::bounds(connection).is_ok_and(|bounds| head - bounds.horizon.get() > kept)
-}
-
-fn weight(task: &Task) -> usize {
-    let Task::Commit(transaction) = task else { return 0 };
-    let values =
-        transaction.writes.iter().filter_map(|write| write.object()).map(|object| object.value.len());
-    let blobs = transaction.blobs.iter().map(|blob| blob.content().len());
-    values.chain(blobs).sum()
 }
 
 /// What a batch needs to know.
@@ -343,6 +380,10 @@ fn write_rest(connection: &Connection, world: &World, changes: &Changes) -> rusq
             .prepare_cached("INSERT INTO blob (digest, content) VALUES (?1, ?2)")?
             .execute(params![blob.digest().as_bytes().as_slice(), &blob.content()[..]])?;
     }
+    if let Some(before) = changes.forgotten {
+        let before = i64::try_from(before.0).unwrap_or(i64::MAX);
+        connection.prepare_cached("DELETE FROM lease WHERE until < ?1")?.execute([before])?;
+    }
     for (name, lease) in &changes.leases {
         match lease {
             Some(lease) => connection
@@ -369,16 +410,21 @@ fn write_rest(connection: &Connection, world: &World, changes: &Changes) -> rusq
 fn write_record(connection: &Connection, record: &Record, keys: &SharedKeyring) -> Result<(), Error> {
     let row = record.after.as_ref().map(|stored| Row::of(stored, keys)).transpose()?;
     let done = match (&row, &record.before) {
-        (Some(row), _) => write_version(connection, record, row),
+        (Some(row), _) => write_version(connection, record, row, keys),
         (None, Some(before)) => write_tombstone(connection, record, before),
         (None, None) => Ok(()),
     };
     done.and_then(|()| write_index(connection, record)).map_err(|error| harmless(&error))
 }
 
-fn write_version(connection: &Connection, record: &Record, row: &Row) -> rusqlite::Result<()> {
+fn write_version(
+    connection: &Connection,
+    record: &Record,
+    row: &Row,
+    keys: &SharedKeyring,
+) -> rusqlite::Result<()> {
     if let Some(id) = row.sealed {
-        connection.prepare_cached("INSERT OR IGNORE INTO seal_key (id) VALUES (?1)")?.execute([id])?;
+        note_key(connection, id, keys)?;
     }
     connection
         .prepare_cached(

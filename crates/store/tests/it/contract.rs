@@ -50,8 +50,14 @@ cases! {
     },
     history::{compaction_forgets_history_and_nothing_else, compaction_out_of_range, tombstones_go},
     blobs::{blobs_live_with_what_names_them, a_missing_blob_is_named, blobs_are_kept_for_history},
-    leases::{a_lease_has_one_holder, a_fence_guards_a_commit, fencing_numbers_grow, a_renewal_keeps_the_number, a_number_renews_its_own_lease_only},
-    limits::{limits_hold_on_their_edges, what_makes_no_sense_is_refused},
+    leases::{
+        a_lease_has_one_holder, a_fence_guards_a_commit, fencing_numbers_grow, a_renewal_keeps_the_number, a_number_renews_its_own_lease_only,
+        a_lease_that_is_long_over_is_forgotten,
+    },
+    limits::{
+        limits_hold_on_their_edges, what_makes_no_sense_is_refused, who_holds_a_lease_has_a_name,
+        selectors_of_any_size_are_answered,
+    },
 }
 
 /// Small enough that a case can reach each of them.

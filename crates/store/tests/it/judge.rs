@@ -14,7 +14,7 @@ use lanai_store::{Limits, MemoryStore, SqliteStore, Store, sqlite};
 use lanai_testkit::history::{Recorder, Sink, Summary, check};
 
 use crate::support::PATIENCE;
-pub use clients::{Ending, Workload};
+pub use clients::{Chance, Ending, Workload};
 
 /// History is kept until somebody compacts.
 pub const LIMITS: Limits = Limits { max_history: u64::MAX / 4, max_window: 200, ..Limits::DEFAULT };

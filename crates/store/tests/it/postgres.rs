@@ -1,7 +1,10 @@
 //! What the store in a server promises, asked of a real PostgreSQL.
 
 mod cluster;
+mod failover;
+mod keys;
 mod several;
+mod trouble;
 
 use lanai_store::postgres::{Options, PostgresStore};
 use lanai_store::{Limits, Object, Store};

@@ -1,7 +1,7 @@
 //! Leases and their fencing numbers.
 
 use lanai_store::error::Invalid;
-use lanai_store::lease::Moment;
+use lanai_store::lease::{FORGOTTEN_AFTER, Moment};
 use lanai_store::{Condition, Error, Fence, Store, Transaction, Write};
 
 use crate::support::{claim, key, object, rev};
@@ -76,4 +76,15 @@ pub async fn a_number_renews_its_own_lease_only(store: &dyn Store) {
     assert!(matches!(error, Error::Held { .. }), "{error:?}");
     store.commit(guarded(&bob.fence, "a/x/1")).await.unwrap();
     store.commit(guarded(&ann.fence, "a/x/2")).await.unwrap();
+}
+
+/// Leases that nobody gives back do not stay for ever.
+pub async fn a_lease_that_is_long_over_is_forgotten(store: &dyn Store) {
+    let day = u64::try_from(FORGOTTEN_AFTER.as_millis()).unwrap();
+    let first = store.acquire(claim("work", "ann", 0, 10)).await.unwrap().fence;
+    store.acquire(claim("other", "bob", 10 + day, 10)).await.unwrap();
+    store.commit(guarded(&first, "a/x/1")).await.unwrap();
+    store.acquire(claim("other", "bob", 11 + day, 10)).await.unwrap();
+    let error = store.commit(guarded(&first, "a/x/2")).await.unwrap_err();
+    assert!(matches!(error, Error::Fenced { newest: None, .. }), "{error:?}");
 }

@@ -1,14 +1,15 @@
 //! Every limit, on its edge.
 
 use lanai_store::error::Invalid;
-use lanai_store::{Blob, Error, Limits, Object, Store, Transaction, Write};
+use lanai_store::{Blob, Error, Limits, ListRequest, Object, Store, Test, Transaction, WatchRequest, Write};
 use lanai_types::ByteSize;
 
-use crate::support::{key, labelled, object};
+use crate::support::{claim, equals, key, labelled, list, object, under, with_label};
 
 pub const SMALL: Limits = Limits {
     max_value: ByteSize::kib(4),
     max_attributes: ByteSize::bytes(100),
+    max_attribute: ByteSize::bytes(60),
     max_blobs: 3,
     max_blob: ByteSize::kib(100),
     max_writes: 4,
@@ -33,11 +34,16 @@ pub async fn limits_hold_on_their_edges(store: &dyn Store) {
     let invalid = refused(create("a/x/2", value(4097)).into()).await.unwrap();
     assert_eq!(invalid.to_string(), "\"a/x/2\" has 4097 B, and at most 4 KiB are taken");
 
-    let label = |length: usize| labelled("", &[("name", &"v".repeat(length))]);
-    assert_eq!(refused(create("a/x/3", label(96)).into()).await, None);
+    let labels =
+        |one: usize, other: usize| labelled("", &[("one", &"v".repeat(one)), ("other", &"v".repeat(other))]);
+    assert_eq!(refused(create("a/x/3", labels(57, 35)).into()).await, None);
     assert!(matches!(
-        refused(create("a/x/4", label(97)).into()).await,
+        refused(create("a/x/4", labels(57, 36)).into()).await,
         Some(Invalid::AttributesTooLarge { .. })
+    ));
+    assert!(matches!(
+        refused(create("a/x/4", labels(58, 1)).into()).await,
+        Some(Invalid::AttributeTooLarge { .. })
     ));
 
     let with_blobs = |raw: &str, contents: Vec<Vec<u8>>| {
@@ -81,4 +87,37 @@ pub async fn what_makes_no_sense_is_refused(store: &dyn Store) {
     let nul = create("a/x/1", labelled("", &[("app", "a\0b")]));
     assert_eq!(refused(nul.into()).await, Invalid::AttributeWithNul { key: key("a/x/1") });
     assert_eq!(store.current().await.unwrap().get(), 0);
+}
+
+pub async fn who_holds_a_lease_has_a_name(store: &dyn Store) {
+    for holder in ["", "a\0b", "a\nb", &"h".repeat(513)] {
+        let error = store.acquire(claim("work", holder, 0, 10)).await.unwrap_err();
+        assert!(matches!(error, Error::Invalid(Invalid::Name { what: "holder", .. })), "{error:?}");
+    }
+    let longest = "h".repeat(512);
+    let lease = store.acquire(claim("work", &longest, 0, 10)).await.unwrap();
+    assert_eq!(lease.holder, longest);
+    let error = store.renew(&lease.fence, claim("work", "a\0b", 0, 10)).await.unwrap_err();
+    assert!(matches!(error, Error::Invalid(_)), "{error:?}");
+}
+
+pub async fn selectors_of_any_size_are_answered(store: &dyn Store) {
+    store.create(key("a/x/1"), labelled("", &[("app", "n7")])).await.unwrap();
+    store.create(key("a/x/2"), labelled("", &[("app", "other")])).await.unwrap();
+    let many: std::collections::BTreeSet<String> = (0..40_000).map(|at| format!("n{at}")).collect();
+    let found = list(store, with_label(under("a"), "app", Test::In(many.clone()))).await;
+    assert_eq!(found.items.len(), 1);
+    assert_eq!(store.count(&with_label(under("a"), "app", Test::NotIn(many))).await.unwrap(), 1);
+
+    for filter in [
+        with_label(under("a"), "app", equals("n\u{0}7")),
+        with_label(under("a"), "a\u{0}p", Test::Exists),
+        with_label(under("a"), "app", Test::NotIn(["\u{0}".into()].into())),
+    ] {
+        let nul = Error::Invalid(Invalid::SelectorWithNul);
+        assert_eq!(store.list(&ListRequest::all(filter.clone())).await.unwrap_err(), nul);
+        assert_eq!(store.count(&filter).await.unwrap_err(), nul);
+        let watch = store.watch(WatchRequest::after(lanai_store::Revision::ZERO, filter)).await;
+        assert_eq!(watch.unwrap_err(), nul);
+    }
 }

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use lanai_store::limits::RESTORE_JUMP;
 use lanai_store::{
     Claim, Committed, Error, Fence, Filter, Key, Lease, ListRequest, Page, PostgresStore, Revision, Store,
     Stored, Transaction, Watch, WatchRequest,
@@ -18,9 +17,7 @@ use lanai_types::Sha256Digest;
 use super::cluster::{Cluster, Disk};
 use super::open;
 use crate::judge::{Ending, LIMITS, Workload};
-use crate::support::{
-    PATIENCE, claim, event, events, key, lines, list, object, rev, signal, text, under, watch_after,
-};
+use crate::support::{PATIENCE, event, events, key, object, rev, text, under, watch_after};
 
 /// Clients that roam: each call goes to another process.
 struct Roaming {
@@ -125,35 +122,4 @@ async fn a_crash_of_the_server_is_survived() {
     assert_eq!(text(&store.get(&key("a/x/1")).await.unwrap().unwrap().object), "one");
     assert_eq!(store.create(key("a/x/2"), object("two")).await.unwrap(), rev(2));
     assert_eq!(events(&mut watch, 1).await, ["2 + 2=two"], "the same watch goes on");
-}
-
-/// As after a fail-over to a replica that had not heard everything.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_forgot_goes_on_where_nothing_was() {
-    let Some(cluster) = Cluster::start("store::postgres::a_server_that_forgot", Disk::Unsynced) else {
-        return;
-    };
-    let keys = tempfile::tempdir().unwrap();
-    let store = open(&cluster, keys.path(), "forgot", LIMITS).await;
-    for at in 1..=5 {
-        store.create(key(&format!("a/x/{at}")), object("")).await.unwrap();
-    }
-    let mut watch = watch_after(&store, 0, under("a")).await;
-    assert_eq!(events(&mut watch, 5).await.len(), 5);
-    let fence = store.acquire(claim("work", "ann", 0, 10)).await.unwrap().fence;
-    cluster.ask("DELETE FROM forgot.version WHERE revision > 3; DELETE FROM forgot.current WHERE revision > 3; UPDATE forgot.meta SET head = 3");
-    let jumped = rev(5 + RESTORE_JUMP);
-    let refused = store.create(key("a/x/4"), object("")).await;
-    match refused {
-        // Either the writer noticed, or the one that listens was faster.
-        Err(Error::Unavailable { .. }) => {
-            assert_eq!(store.create(key("a/x/4"), object("")).await.unwrap(), rev(jumped.get() + 1));
-        }
-        other => assert_eq!(other.unwrap(), rev(jumped.get() + 1)),
-    }
-    let error = signal(&mut watch).await.unwrap_err();
-    assert_eq!(error, Error::Expired { asked: rev(5), horizon: jumped });
-    assert_eq!(lines(&list(&store, under("a")).await).len(), 4);
-    let error = store.renew(&fence, claim("work", "ann", 1, 10)).await.unwrap_err();
-    assert!(matches!(error, Error::Fenced { newest: None, .. }), "somebody else may have had it: {error:?}");
 }

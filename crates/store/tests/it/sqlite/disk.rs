@@ -15,7 +15,7 @@ use lanai_store::{Error, SqliteStore, Store};
 use lanai_testkit::skip;
 
 use super::{close, open};
-use crate::support::{key, object, rev, text};
+use crate::support::{key, object, rev, text, under, watch_after};
 
 const FOLDER: &str = "LANAI_TEST_DISK_STORE";
 const SYNC: &str = "LANAI_TEST_DISK_SYNC";
@@ -119,15 +119,24 @@ async fn child_without_syncs() {
     let folder = folder_of_child();
     let store = open(&folder);
     store.create(key("a/x/1"), object("before")).await.unwrap();
+    let mut watch = watch_after(&store, 1, under("a")).await;
     fs::write(folder.join("broken"), "").unwrap();
     let error = store.create(key("a/x/2"), object("unknown")).await.unwrap_err();
     assert!(matches!(error, Error::Unknown { .. }), "{error:?}");
     fs::remove_file(folder.join("broken")).unwrap();
     let error = store.create(key("a/x/3"), object("refused")).await.unwrap_err();
     assert!(error.to_string().contains("open the store again"), "{error}");
-    assert!(store.get(&key("a/x/1")).await.unwrap().is_some(), "reading goes on");
+    // Who reads "absent" now could read it after a restart: nobody is told anything.
+    let error = store.get(&key("a/x/2")).await.unwrap_err();
+    assert!(error.to_string().contains("open the store again"), "{error}");
+    store.compact(rev(1)).await.unwrap_err();
+    store.rotate_key().await.unwrap_err();
+    assert!(watch.next().await.is_err());
+    let log = fs::read(folder.join("store.db-wal")).unwrap();
     drop(store);
+    assert!(fs::read(folder.join("store.db-wal")).unwrap() == log, "the log is left to the next one");
     let store = open(&folder);
+    assert!(store.get(&key("a/x/1")).await.unwrap().is_some());
     assert!(store.create(key("a/x/3"), object("taken")).await.is_ok());
     close(store, &folder);
     println!("nothing was promised");

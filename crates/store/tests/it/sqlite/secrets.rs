@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use lanai_store::sqlite::{OpenError, Options};
+use lanai_store::sqlite::{OpenError, Options, RotateError, rotate_key};
 use lanai_store::{Error, Object, SqliteStore, Store};
 
 use super::{close, open};
@@ -87,6 +87,71 @@ async fn without_its_keys_a_store_with_secrets_is_refused_and_one_without_is_not
     let error = SqliteStore::open(folder.path(), Options::default()).unwrap_err();
     assert!(matches!(error, OpenError::KeysMissing { .. }), "{error:?}");
     assert!(!keys.exists(), "no new key is made that would open nothing");
+}
+
+/// Two files with a key 1 are two keys.
+#[tokio::test]
+async fn the_key_file_of_another_store_is_refused() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    drop(open(other.path()));
+    let store = open(folder.path());
+    store.create(key("secrets/a/1"), Object::sealed(SECRET)).await.unwrap();
+    drop(store);
+    let keys = folder.path().join("store.key");
+    let own = fs::read(&keys).unwrap();
+    fs::copy(other.path().join("store.key"), &keys).unwrap();
+    let error = SqliteStore::open(folder.path(), Options::default()).unwrap_err();
+    assert!(matches!(error, OpenError::Keys(lanai_store::seal::Error::OtherKey { .. })), "{error:?}");
+    fs::write(&keys, own).unwrap();
+    let store = open(folder.path());
+    assert_eq!(text(&store.get(&key("secrets/a/1")).await.unwrap().unwrap().object), SECRET);
+}
+
+/// Who writes while everything is sealed anew does not wait for all of it, and is sealed with the new key.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writes_go_on_while_a_key_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let large = |at: u64| Object::sealed(format!("{SECRET} {at} {}", "-".repeat(1 << 20)));
+    for at in 1..=40 {
+        store.create(key(&format!("secrets/a/{at}")), large(at)).await.unwrap();
+    }
+    let rotating = {
+        let store = store.clone();
+        tokio::spawn(async move { store.rotate_key().await })
+    };
+    let mut written = 0;
+    while !rotating.is_finished() {
+        written += 1;
+        store.create(key(&format!("secrets/b/{written}")), Object::sealed(SECRET)).await.unwrap();
+    }
+    rotating.await.unwrap().unwrap();
+    close(store, folder.path());
+    assert!(fs::read_to_string(folder.path().join("store.key")).unwrap().contains("\n2 "));
+    let store = open(folder.path());
+    for at in 1..=40 {
+        assert_eq!(store.get(&key(&format!("secrets/a/{at}"))).await.unwrap().unwrap().object, large(at));
+    }
+    for at in 1..=written {
+        let found = store.get(&key(&format!("secrets/b/{at}"))).await.unwrap().unwrap();
+        assert_eq!(text(&found.object), SECRET);
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_replaced_while_no_server_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(matches!(rotate_key(folder.path()), Err(RotateError::Nothing { .. })));
+    let store = open(folder.path());
+    store.create(key("secrets/a/1"), Object::sealed(SECRET)).await.unwrap();
+    let old = fs::read(folder.path().join("store.key")).unwrap();
+    assert!(matches!(rotate_key(folder.path()), Err(RotateError::Open(OpenError::Locked { .. }))));
+    drop(store);
+    rotate_key(folder.path()).unwrap();
+    assert_ne!(fs::read(folder.path().join("store.key")).unwrap(), old);
+    let store = open(folder.path());
+    assert_eq!(text(&store.get(&key("secrets/a/1")).await.unwrap().unwrap().object), SECRET);
+    assert_eq!(store.current().await.unwrap(), rev(1));
 }
 
 /// A value that somebody moves to another object does not open there.
