@@ -54,6 +54,42 @@ pub enum Error {
         /// What happened.
         cause: String,
     },
+    /// There is a server, and what it shows of itself cannot be trusted.
+    #[error(
+        "cannot trust \"{remote}\": {cause}\nhint: give the certificate of its authority, with the credential (ca.crt) or with http.sslCAInfo"
+    )]
+    Tls {
+        /// The server.
+        remote: RemoteUrl,
+        /// What is wrong.
+        cause: String,
+    },
+    /// It asks us to come back later.
+    #[error("\"{remote}\" has had enough requests for now: {cause}")]
+    RateLimited {
+        /// Who asks.
+        remote: RemoteUrl,
+        /// What it said.
+        cause: String,
+        /// How long it wants us to stay away, where it says so.
+        retry_after: Option<std::time::Duration>,
+    },
+    /// The server has a trouble of its own that may pass.
+    #[error("\"{remote}\" cannot answer now: {cause}")]
+    Unavailable {
+        /// The server.
+        remote: RemoteUrl,
+        /// What it said.
+        cause: String,
+    },
+    /// The other side was silent for too long.
+    #[error("\"{remote}\" does not answer: {cause}")]
+    Timeout {
+        /// Who was asked.
+        remote: RemoteUrl,
+        /// What was waited for.
+        cause: String,
+    },
     /// The server wants to know who asks, and what we have does not satisfy it.
     #[error(
         "\"{remote}\" asks for credentials: {cause}\nhint: configure a credential helper for git (git config credential.helper), or an ssh key"

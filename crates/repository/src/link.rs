@@ -6,11 +6,13 @@ mod ssh;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use gix_transport::Service;
 use gix_transport::client::blocking_io::Transport;
 use lanai_process::Connection;
 
 use crate::config::Config;
 use crate::progress::HookGuard;
+use crate::secret::Access;
 use crate::url::Place;
 use crate::{Cancel, Error, Limits, RemoteUrl};
 
@@ -26,6 +28,18 @@ pub(crate) struct Link {
     pub(crate) remote: RemoteUrl,
     cancel: Cancel,
     _hook: HookGuard,
+    _key: Option<tempfile::TempDir>,
+}
+
+/// What a connection is opened for, and as whom.
+#[derive(Clone, Copy)]
+pub(crate) struct Opening<'a> {
+    pub(crate) config: &'a Arc<Config>,
+    pub(crate) limits: &'a Limits,
+    pub(crate) remote: &'a RemoteUrl,
+    pub(crate) service: Service,
+    pub(crate) access: &'a Access,
+    pub(crate) cancel: &'a Cancel,
 }
 
 /// The error that made a reader or writer fail, for whoever handles the failure.
@@ -46,34 +60,33 @@ impl Trouble {
 
 impl Link {
     /// Prepares a connection. For HTTP nothing is sent yet.
-    pub(crate) fn open(
-        config: &Arc<Config>,
-        limits: &Limits,
-        remote: &RemoteUrl,
-        cancel: &Cancel,
-    ) -> Result<Self, Error> {
+    pub(crate) fn open(opening: &Opening<'_>) -> Result<Self, Error> {
+        let Opening { remote, cancel, .. } = *opening;
         if cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
         let trouble = Trouble::default();
         let meter = Arc::new(Meter::new(remote.clone(), trouble.clone()));
+        let mut key = None;
         let (transport, program, hook) = match remote.place() {
             Place::Http(url) => {
-                let (transport, hook) = http::connect(config, limits, remote, url, &meter, &trouble, cancel)?;
+                let (transport, hook) = http::connect(opening, url, &meter, &trouble)?;
                 (transport, None, hook)
             }
             Place::Ssh(url) => {
-                let (transport, program) = ssh::connect(config, limits, remote, url, &meter, cancel)?;
+                let (transport, program, folder) = ssh::connect(opening, url, &meter)?;
+                key = folder;
                 let killer = program.killer();
                 (transport, Some(program), cancel.on_cancel(move || killer.kill()))
             }
             Place::Local(path) => {
-                let cause = format!("{} is no address over a network", path.display());
-                return Err(Error::Protocol { remote: remote.clone(), cause });
+                let (transport, program) = ssh::local(opening, path, &meter)?;
+                let killer = program.killer();
+                (transport, Some(program), cancel.on_cancel(move || killer.kill()))
             }
         };
         let (remote, cancel) = (remote.clone(), cancel.clone());
-        Ok(Self { transport, program, meter, trouble, remote, cancel, _hook: hook })
+        Ok(Self { transport, program, meter, trouble, remote, cancel, _hook: hook, _key: key })
     }
 
     /// Says why the conversation failed, and ends it.

@@ -33,20 +33,7 @@ impl Local {
     /// end.
     pub(crate) fn open(path: &Path, remote: &RemoteUrl) -> Result<Self, Error> {
         let no_repository = |cause: String| Error::NotARepository { remote: remote.clone(), cause };
-        let mut with_suffix = path.as_os_str().to_owned();
-        with_suffix.push(".git");
-        let candidates = [path.join(".git"), path.to_owned(), PathBuf::from(with_suffix)];
-        let folder = candidates.iter().find_map(|candidate| git_folder(candidate));
-        let Some(folder) = folder else {
-            let exists = path.exists();
-            return Err(no_repository(
-                if exists { "it has no HEAD, refs and objects" } else { "it does not exist" }.to_owned(),
-            ));
-        };
-        let common = match fs::read_to_string(folder.join("commondir")) {
-            Ok(text) => folder.join(text.trim_end_matches('\n')),
-            Err(_) => folder.clone(),
-        };
+        let (folder, common) = folders(path, remote)?;
         check_format(&common, remote)?;
         let objects =
             open_objects(&common.join("objects")).map_err(|cause| no_repository(cause.to_string()))?;
@@ -82,6 +69,30 @@ impl Local {
         }
     }
 
+    /// The folder of the objects of a repository at a path, as an absolute path.
+    pub(crate) fn objects_folder(path: &Path, remote: &RemoteUrl) -> Result<PathBuf, Error> {
+        let (_, common) = folders(path, remote)?;
+        let objects = common.join("objects");
+        let fail = crate::mirror::failed("cannot read", &objects);
+        fs::canonicalize(&objects).map_err(fail)
+    }
+
+    /// All refs: name, object, and what that leads to.
+    pub(crate) fn tips(&self) -> Result<Vec<(String, gix_hash::ObjectId, gix_hash::ObjectId)>, Error> {
+        let platform = self.refs.iter().map_err(|cause| self.damaged(&cause))?;
+        let iterator = platform.all().map_err(|cause| self.damaged(&cause))?;
+        let mut all = Vec::new();
+        for reference in iterator {
+            let Ok(mut reference) = reference else { continue };
+            let name = reference.name.as_bstr().to_string();
+            let object = reference.target.try_id().map(ToOwned::to_owned);
+            let Ok(commit) = reference.peel_to_id(&self.refs, &self.objects) else { continue };
+            let object = object.unwrap_or(commit);
+            all.push((name, object, commit));
+        }
+        Ok(all)
+    }
+
     /// All refs under `refs/` that lead to a commit, with their commits.
     pub(crate) fn all(&self) -> Result<Vec<(String, CommitId)>, Error> {
         let platform = self.refs.iter().map_err(|cause| self.damaged(&cause))?;
@@ -110,6 +121,26 @@ impl Local {
     fn damaged(&self, cause: &(dyn std::error::Error + 'static)) -> Error {
         Error::Damaged { remote: self.remote.clone(), cause: chain(cause) }
     }
+}
+
+/// The folder of the repository at a path, and the one that it shares with others.
+fn folders(path: &Path, remote: &RemoteUrl) -> Result<(PathBuf, PathBuf), Error> {
+    let no_repository = |cause: String| Error::NotARepository { remote: remote.clone(), cause };
+    let mut with_suffix = path.as_os_str().to_owned();
+    with_suffix.push(".git");
+    let candidates = [path.join(".git"), path.to_owned(), PathBuf::from(with_suffix)];
+    let folder = candidates.iter().find_map(|candidate| git_folder(candidate));
+    let Some(folder) = folder else {
+        let exists = path.exists();
+        return Err(no_repository(
+            if exists { "it has no HEAD, refs and objects" } else { "it does not exist" }.to_owned(),
+        ));
+    };
+    let common = match fs::read_to_string(folder.join("commondir")) {
+        Ok(text) => folder.join(text.trim_end_matches('\n')),
+        Err(_) => folder.clone(),
+    };
+    Ok((folder, common))
 }
 
 /// The folder of a repository at a path: the path itself, or where a file there leads to.

@@ -134,6 +134,11 @@ impl Guard<'_> {
         self.mirror.folder.join("objects/pack")
     }
 
+    /// The folder of objects that were made here and that the remote may not have.
+    pub(crate) fn staged(&self) -> PathBuf {
+        self.mirror.folder.join("staged")
+    }
+
     /// Whether all objects of the commit were there once.
     pub(crate) fn is_marked(&self, commit: ObjectId) -> bool {
         self.mark(commit).is_file()

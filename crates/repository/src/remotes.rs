@@ -8,14 +8,17 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use gix_protocol::handshake::Ref;
+use gix_transport::Service;
 use lanai_krm::Package;
 use lanai_krm::package::Folder;
 use lanai_types::{ByteSize, CommitId, RefName, SafePath, TreeId};
 
 use crate::config::Config;
 use crate::fetcher::Fetcher;
+use crate::link::Opening;
 use crate::local::Local;
 use crate::resolve;
+use crate::secret::Access;
 use crate::session::Session;
 use crate::tree::{Failure, Reader, our_id};
 use crate::{Cancel, Error, Progress, RemoteUrl, Revision};
@@ -268,7 +271,9 @@ impl Remotes {
     }
 
     pub(crate) fn session(&self, url: &RemoteUrl, progress: &dyn Progress) -> Result<Session, Error> {
-        Session::open(self.config()?, &self.options.limits, url, &progress.cancel(), progress)
+        let (config, limits, cancel) = (self.config()?, &self.options.limits, &progress.cancel());
+        let (service, access) = (Service::UploadPack, &Access::Helpers);
+        Session::open(&Opening { config, limits, remote: url, service, access, cancel }, progress)
     }
 
     /// Reads all folders, or says which commit could not be read.
@@ -291,7 +296,7 @@ impl Remotes {
     }
 
     /// Git's configuration, read once.
-    fn config(&self) -> Result<&Arc<Config>, Error> {
+    pub(crate) fn config(&self) -> Result<&Arc<Config>, Error> {
         if let Some(config) = self.config.get() {
             return Ok(config);
         }

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::io::{self, BufReader, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
 
 use gix_hash::ObjectId;
 use gix_protocol::fetch::response::ShallowUpdate;
@@ -16,9 +15,8 @@ use gix_transport::{Protocol, Service};
 use gix_utils::progress::Discard;
 use lanai_types::ByteSize;
 
-use crate::config::Config;
 use crate::error::chain;
-use crate::link::{Link, Step};
+use crate::link::{Link, Opening, Step};
 use crate::progress::{Phase, Progress, Report};
 use crate::{Cancel, Error, Limits, RemoteUrl};
 
@@ -71,15 +69,10 @@ fn agent() -> gix_protocol::command::Feature {
 }
 
 impl Session {
-    pub(crate) fn open(
-        config: &Arc<Config>,
-        limits: &Limits,
-        remote: &RemoteUrl,
-        cancel: &Cancel,
-        progress: &dyn Progress,
-    ) -> Result<Self, Error> {
+    pub(crate) fn open(opening: &Opening<'_>, progress: &dyn Progress) -> Result<Self, Error> {
         progress.report(Report::start(Phase::Connecting));
-        let mut link = Link::open(config, limits, remote, cancel)?;
+        let Opening { limits, remote, .. } = *opening;
+        let mut link = Link::open(&Opening { service: Service::UploadPack, ..*opening })?;
         link.meter.begin(Step::Listing, limits.max_listing);
         let nobody = |_| Ok(None);
         let handshake = gix_protocol::handshake(
@@ -210,7 +203,7 @@ fn receive(
         }
     }
     // Without a word about shallow commits the server would take it that we have their past as well.
-    let haves = if is_shallow { fetch.haves } else { &[] };
+    let haves = if is_shallow || fetch.history == History::All { fetch.haves } else { &[] };
     for have in haves {
         arguments.have(have);
     }

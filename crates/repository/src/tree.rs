@@ -25,11 +25,16 @@ pub(crate) enum Failure {
 }
 
 /// The most bytes of a commit, tag or tree. Git itself has no bound; one of 64 MiB holds a million names.
-const MAX_NODE: ByteSize = ByteSize::mib(64);
+pub(crate) const MAX_NODE: ByteSize = ByteSize::mib(64);
+
+/// Where objects come from.
+pub(crate) trait Source: Find + FindHeader {}
+
+impl<T: Find + FindHeader> Source for T {}
 
 /// Reads one folder. Every object is checked against its id.
 pub(crate) struct Reader<'a> {
-    pub(crate) objects: &'a gix_odb::Handle,
+    pub(crate) objects: &'a dyn Source,
     pub(crate) remote: &'a RemoteUrl,
     pub(crate) limits: &'a Limits,
     pub(crate) progress: &'a dyn Progress,

@@ -43,6 +43,19 @@ pub(crate) struct Http {
     pub(crate) path: String,
 }
 
+/// A place that credentials are bound to: scheme, host and port.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Origin(String);
+
+impl Origin {
+    pub(crate) fn of(url: &Http) -> Self {
+        let default = if url.scheme == "https" { ":443" } else { ":80" };
+        let authority = url.authority.to_lowercase();
+        let authority = authority.strip_suffix(default).unwrap_or(&authority);
+        Self(format!("{}://{authority}", url.scheme))
+    }
+}
+
 /// An address for ssh, decoded. No part can be taken for an option.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Ssh {

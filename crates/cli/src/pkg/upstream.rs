@@ -199,7 +199,15 @@ fn either<T: Send>(
         None => Some(url(&format!("{place}.git"))?),
     };
     let is_elsewhere = |error: &Error| {
-        matches!(error, Error::NotARepository { .. } | Error::Unreachable { .. } | Error::Credentials { .. })
+        matches!(
+            error,
+            Error::NotARepository { .. }
+                | Error::Unreachable { .. }
+                | Error::Tls { .. }
+                | Error::Timeout { .. }
+                | Error::Unavailable { .. }
+                | Error::Credentials { .. }
+        )
     };
     watched(&remote.to_string(), io, |progress| match (question(remote, progress), other) {
         (Err(first), Some(other)) if is_elsewhere(&first) => match question(other, progress) {

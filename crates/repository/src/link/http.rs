@@ -5,6 +5,7 @@ mod exchange;
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 
 use gix_error::ResultExt as _;
 use gix_transport::Protocol;
@@ -14,25 +15,24 @@ use gix_transport::client::blocking_io::http::{
 };
 
 use self::exchange::{Body, Exchange, Headers, Request, Shared};
-use super::Trouble;
 use super::meter::Meter;
+use super::{Opening, Trouble};
 use crate::config::Config;
 use crate::credential::{self, Login, Verdict};
 use crate::progress::HookGuard;
-use crate::url::Http;
-use crate::{Cancel, Error, Limits, RemoteUrl};
+use crate::secret::Access;
+use crate::url::{Http, Origin};
+use crate::{Cancel, Error, RemoteUrl};
 
 /// A transport that begins to talk when it is asked to.
 pub(super) fn connect(
-    config: &Arc<Config>,
-    limits: &Limits,
-    remote: &RemoteUrl,
+    opening: &Opening<'_>,
     url: &Http,
     meter: &Arc<Meter>,
     trouble: &Trouble,
-    cancel: &Cancel,
 ) -> Result<(Box<dyn Transport>, HookGuard), Error> {
-    let agent = agent::new(config, limits, remote, url)?;
+    let Opening { config, limits, remote, access, cancel, .. } = *opening;
+    let agent = agent::new(config, limits, remote, url, access.ca_bundle())?;
     let stopper = agent.clone();
     let hook = cancel.on_cancel(move || stopper.shutdown());
     let client = Client {
@@ -41,6 +41,8 @@ pub(super) fn connect(
         remote: remote.clone(),
         url: url.clone(),
         login: None,
+        access: access.clone(),
+        bound: Origin::of(url),
         meter: Arc::clone(meter),
         trouble: trouble.clone(),
         cancel: cancel.clone(),
@@ -63,6 +65,9 @@ pub(crate) struct Client {
     /// Where the conversation is; redirects move it.
     url: Http,
     login: Option<Login>,
+    access: Access,
+    /// Where the credentials belong, and nowhere else.
+    bound: Origin,
     meter: Arc<Meter>,
     trouble: Trouble,
     cancel: Cancel,
@@ -79,7 +84,8 @@ impl Client {
     fn send(&mut self, request: &Request) -> Result<Response, Error> {
         let mut url = request.url.clone();
         let mut redirects = 0;
-        if self.login.is_none() && self.url.password.is_some() {
+        let asks_helpers = self.access.asks_helpers();
+        if asks_helpers && self.login.is_none() && self.url.password.is_some() {
             self.login = credential::find(&self.config, &self.remote, &self.url, &self.cancel)?;
         }
         let mut tried = false;
@@ -91,6 +97,14 @@ impl Client {
                         self.tell(login, Verdict::Accepted);
                     }
                     return Ok(response);
+                }
+                401 if !asks_helpers => {
+                    let cause = match self.access.authorization() {
+                        Some(_) if Origin::of(&self.url) == self.bound => "the credential was not accepted",
+                        Some(_) => "it sends us elsewhere, where the credential does not belong",
+                        None => "there is none for it",
+                    };
+                    return Err(self.refused(cause));
                 }
                 401 => {
                     if let Some(login) = self.login.take() {
@@ -111,6 +125,15 @@ impl Client {
                 404 | 410 => {
                     return Err(Error::NotARepository { remote: self.remote.clone(), cause: said(response) });
                 }
+                429 => {
+                    let wanted = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
+                    let retry_after = wanted.and_then(|value| value.parse().ok()).map(Duration::from_secs);
+                    let (remote, cause) = (self.remote.clone(), said(response));
+                    return Err(Error::RateLimited { remote, cause, retry_after });
+                }
+                502..=504 => {
+                    return Err(Error::Unavailable { remote: self.remote.clone(), cause: said(response) });
+                }
                 _ => return Err(Error::Protocol { remote: self.remote.clone(), cause: said(response) }),
             }
         }
@@ -126,6 +149,9 @@ impl Client {
                 builder = builder.header(name.trim(), value.trim());
             }
         }
+        if let Some(value) = self.access.authorization().filter(|_| Origin::of(&self.url) == self.bound) {
+            builder = builder.header("Authorization", value);
+        }
         if let Some(login) = &self.login {
             builder = builder.header("Authorization", basic(login));
         }
@@ -140,6 +166,13 @@ impl Client {
         result.map_err(|cause| match cause {
             _ if self.cancel.is_cancelled() => Error::Cancelled,
             ureq::Error::Http(cause) => bad(cause),
+            ureq::Error::Timeout(_) => Error::Timeout { remote: self.remote.clone(), cause: reason(&cause) },
+            ureq::Error::Tls(_) | ureq::Error::Rustls(_) => {
+                Error::Tls { remote: self.remote.clone(), cause: reason(&cause) }
+            }
+            ureq::Error::Io(io) if is_tls(&io) => {
+                Error::Tls { remote: self.remote.clone(), cause: io.to_string() }
+            }
             cause => Error::Unreachable { remote: self.remote.clone(), cause: reason(&cause) },
         })
     }
@@ -226,9 +259,7 @@ impl Backend for Shared {
 }
 
 fn basic(login: &Login) -> String {
-    use base64::Engine as _;
-    let pair = format!("{}:{}", login.user, login.password);
-    format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair))
+    crate::secret::basic(&login.user, &login.password)
 }
 
 /// What a failed answer says: its status, and the beginning of a plain text.
@@ -241,6 +272,11 @@ fn said(response: Response) -> String {
     let text = text.map(|text| text.trim().replace(char::is_control, " ")).filter(|text| !text.is_empty());
     let text = text.map_or_else(String::new, |text| format!(": {text}"));
     format!("HTTP status {status}{text}")
+}
+
+/// Whether an error of reading or writing is about trust.
+fn is_tls(cause: &std::io::Error) -> bool {
+    matches!(cause.get_ref(), Some(inner) if inner.is::<rustls::Error>())
 }
 
 fn reason(cause: &ureq::Error) -> String {

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use gix_transport::Protocol;
 use gix_transport::client::blocking_io::Transport;
 use gix_transport::client::git::ConnectMode;
 use gix_transport::client::git::blocking_io::Connection as GitConnection;
+use gix_transport::{Protocol, Service};
 use lanai_process::{Command, Connection, Limits as ProcessLimits, Status};
 
+use super::Opening;
 use super::meter::{Meter, Metered};
 use crate::config::Config;
 use crate::url::Ssh;
@@ -24,17 +25,52 @@ enum Variant {
     Simple,
 }
 
-/// Starts ssh, as `GIT_SSH_COMMAND`, `core.sshCommand` or `GIT_SSH` want it.
-pub(super) fn connect(
-    config: &Config,
+/// The program on the other side of a service.
+fn service_name(service: Service) -> &'static str {
+    match service {
+        Service::UploadPack => "git-upload-pack",
+        Service::ReceivePack => "git-receive-pack",
+    }
+}
+
+/// Starts git's own side for a repository on this machine.
+pub(super) fn local(
+    opening: &Opening<'_>,
+    path: &Path,
+    meter: &Arc<Meter>,
+) -> Result<(Box<dyn Transport>, Connection), Error> {
+    let Opening { config, limits, remote, service, .. } = *opening;
+    let command = Command::new(service_name(service)).variables(config.environment_of_programs());
+    let command = command.variable("GIT_PROTOCOL", "version=2").argument(path.as_os_str());
+    converse(&command, limits, remote, meter, &path.to_string_lossy())
+}
+
+fn converse(
+    command: &Command,
     limits: &Limits,
     remote: &RemoteUrl,
-    url: &Ssh,
     meter: &Arc<Meter>,
-    cancel: &Cancel,
+    path: &str,
 ) -> Result<(Box<dyn Transport>, Connection), Error> {
     let unreachable = |cause: String| Error::Unreachable { remote: remote.clone(), cause };
     let process_limits = ProcessLimits { max_time: limits.max_silence, ..ProcessLimits::DEFAULT };
+    let mut connection = command.connect(&process_limits).map_err(|cause| unreachable(cause.to_string()))?;
+    let (input, output) =
+        connection.take_ends().ok_or_else(|| unreachable("the program has no pipes".to_owned()))?;
+    let output = Metered { inner: output, meter: Arc::clone(meter) };
+    let nobody = None::<(&str, Option<u16>)>;
+    let transport =
+        GitConnection::new(output, input, Protocol::V2, path, nobody, ConnectMode::Process, false);
+    Ok((Box::new(transport), connection))
+}
+
+/// A transport, the program that carries it, and the folder of its key.
+type Connected = (Box<dyn Transport>, Connection, Option<tempfile::TempDir>);
+
+/// Starts ssh, as `GIT_SSH_COMMAND`, `core.sshCommand` or `GIT_SSH` want it.
+pub(super) fn connect(opening: &Opening<'_>, url: &Ssh, meter: &Arc<Meter>) -> Result<Connected, Error> {
+    let Opening { config, limits, remote, service, access, cancel } = *opening;
+    let unreachable = |cause: String| Error::Unreachable { remote: remote.clone(), cause };
     let host = match &url.user {
         Some(user) => format!("{user}@{}", url.host),
         None => url.host.clone(),
@@ -61,21 +97,21 @@ pub(super) fn connect(
         };
         command = command.argument(option).argument(port.to_string());
     }
-    command = command.argument(host).argument(format!("git-upload-pack {}", quoted(&url.path)));
-
-    let mut connection = command.connect(&process_limits).map_err(|cause| unreachable(cause.to_string()))?;
-    let (input, output) = connection.take_ends().ok_or_else(|| unreachable("ssh has no pipes".to_owned()))?;
-    let output = Metered { inner: output, meter: Arc::clone(meter) };
-    let transport = GitConnection::new(
-        output,
-        input,
-        Protocol::V2,
-        url.path.as_str(),
-        None::<(&str, Option<u16>)>,
-        ConnectMode::Process,
-        false,
-    );
-    Ok((Box::new(transport), connection))
+    let key = access.key_folder().map_err(|cause| unreachable(format!("its key cannot be used: {cause}")))?;
+    if let Some(folder) = &key {
+        if variant != Variant::OpenSsh {
+            return Err(unreachable("a key of a credential needs OpenSSH".to_owned()));
+        }
+        let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+        command = command.argument("-i").argument(path("key"));
+        command = command.argument("-o").argument("IdentitiesOnly=yes");
+        if folder.path().join("known_hosts").exists() {
+            command = command.argument("-o").argument(format!("UserKnownHostsFile={}", path("known_hosts")));
+        }
+    }
+    let command = command.argument(host).argument(format!("{} {}", service_name(service), quoted(&url.path)));
+    let (transport, connection) = converse(&command, limits, remote, meter, &url.path)?;
+    Ok((transport, connection, key))
 }
 
 /// Says why a conversation failed, by what the program said at its end.

@@ -205,7 +205,7 @@ fn https_trusts_the_authority_that_is_configured_and_no_other() {
     let home = remote.home.path();
     assert!(remote.url().starts_with("https://"));
     let error = resolve(&remotes(home, &[]), &remote.url(), "main", "").unwrap_err();
-    assert!(matches!(&error, Error::Unreachable { cause, .. } if cause.contains("certificate")), "{error}");
+    assert!(matches!(&error, Error::Tls { cause, .. } if cause.contains("certificate")), "{error}");
 
     let authority = at.join("ca.pem");
     let authority = authority.to_str().unwrap();

@@ -6,6 +6,7 @@ mod config;
 mod http;
 mod limits;
 mod local;
+mod packages;
 mod repository;
 mod server;
 mod ssh;

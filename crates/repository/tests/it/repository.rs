@@ -36,6 +36,15 @@ pub(crate) fn git(folder: &Path, arguments: &[&str], input: &[u8]) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
+/// Runs git and says whether it worked.
+pub(crate) fn git_works(folder: &Path, arguments: &[&str]) -> bool {
+    #[allow(clippy::disallowed_methods, reason = "somebody else uses git itself")]
+    let mut command = Command::new("git");
+    command.current_dir(folder).args(arguments).env("GIT_CONFIG_NOSYSTEM", "1");
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().expect("git starts").success()
+}
+
 impl Repository {
     /// An empty repository whose default branch is `main`.
     pub(crate) fn new() -> Self {

@@ -36,6 +36,12 @@ pub(crate) struct Behaviour {
     pub(crate) always: Option<(u16, String)>,
     /// Certificate and key.
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
+    /// How many answers to pushes are lost: git does the work, and the connection ends.
+    pub(crate) lose_answers: usize,
+    /// How many pushes are lost before git sees them.
+    pub(crate) lose_pushes: usize,
+    /// How many requests are answered with this status first.
+    pub(crate) troubles: Option<(usize, u16)>,
     /// Settings of git on the server's side.
     pub(crate) settings: Vec<(String, String)>,
 }
@@ -44,6 +50,7 @@ struct Shared {
     root: PathBuf,
     behaviour: Mutex<Behaviour>,
     requests: Mutex<Vec<String>>,
+    authorizations: Mutex<Vec<Option<String>>>,
     tls: Option<Arc<ServerConfig>>,
 }
 
@@ -72,7 +79,13 @@ impl Server {
         });
         let scheme = if tls.is_some() { "https" } else { "http" };
         let behaviour = Mutex::new(behaviour);
-        let shared = Shared { root: root.to_owned(), behaviour, requests: Mutex::default(), tls };
+        let shared = Shared {
+            root: root.to_owned(),
+            behaviour,
+            requests: Mutex::default(),
+            authorizations: Mutex::default(),
+            tls,
+        };
         let shared = Arc::new(shared);
         let for_thread = Arc::clone(&shared);
         thread::spawn(move || {
@@ -104,6 +117,11 @@ impl Server {
         self.shared.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The header `Authorization` of each request so far.
+    pub(crate) fn authorizations(&self) -> Vec<Option<String>> {
+        self.shared.authorizations.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     pub(crate) fn set(&self, behaviour: Behaviour) {
         *self.shared.behaviour.lock().unwrap_or_else(PoisonError::into_inner) = behaviour;
     }
@@ -118,6 +136,8 @@ impl Shared {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(format!("{} {}", request.method, request.path));
+        let authorization = request.headers.get("authorization").cloned();
+        self.authorizations.lock().unwrap_or_else(PoisonError::into_inner).push(authorization);
         let behaviour = self.behaviour.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some((status, text)) = &behaviour.always {
             return answer(stream, &status.to_string(), "Content-Type: text/plain\r\n", text.as_bytes());
@@ -133,7 +153,20 @@ impl Shared {
             let location = format!("Location: {to}{rest}?{}\r\n", request.query);
             return answer(stream, "302 Found", &location, b"");
         }
+        if let Some((left, status)) = behaviour.troubles.filter(|(left, _)| *left > 0) {
+            self.behaviour().troubles = Some((left - 1, status));
+            return answer(stream, &status.to_string(), "Content-Type: text/plain\r\n", b"out of order");
+        }
+        let is_push = request.method == "POST" && request.path.ends_with("/git-receive-pack");
+        if is_push && behaviour.lose_pushes > 0 {
+            self.behaviour().lose_pushes -= 1;
+            return Ok(());
+        }
         let (status, headers, body) = self.backend(&request, &behaviour);
+        if is_push && behaviour.lose_answers > 0 {
+            self.behaviour().lose_answers -= 1;
+            return Ok(());
+        }
         let is_pack =
             request.path.ends_with("/git-upload-pack") && body.windows(4).any(|part| part == b"PACK");
         if is_pack && behaviour.stall {
@@ -156,7 +189,11 @@ impl Shared {
     }
 
     fn set_cut(&self, cut: Option<usize>) {
-        self.behaviour.lock().unwrap_or_else(PoisonError::into_inner).cut_after = cut;
+        self.behaviour().cut_after = cut;
+    }
+
+    fn behaviour(&self) -> std::sync::MutexGuard<'_, Behaviour> {
+        self.behaviour.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Status, headers and body as git has them.

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Proxy};
 
@@ -11,7 +13,13 @@ use crate::url::Http;
 use crate::{Error, Limits, RemoteUrl};
 
 /// A client for one conversation.
-pub(super) fn new(config: &Config, limits: &Limits, remote: &RemoteUrl, url: &Http) -> Result<Agent, Error> {
+pub(super) fn new(
+    config: &Config,
+    limits: &Limits,
+    remote: &RemoteUrl,
+    url: &Http,
+    ca_bundle: Option<&[u8]>,
+) -> Result<Agent, Error> {
     let mut builder = Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0)
@@ -24,18 +32,31 @@ pub(super) fn new(config: &Config, limits: &Limits, remote: &RemoteUrl, url: &Ht
         .proxy(proxy(config, remote, url)?);
     // A redirect may lead from one to the other, so TLS is set up whenever it is not certain to be unused; reading the
     // certificates takes some milliseconds.
-    builder = builder.tls_config(tls(config, url)?);
+    builder = builder.tls_config(tls(config, remote, url, ca_bundle)?);
     Ok(builder.build().new_agent())
 }
 
-fn tls(config: &Config, url: &Http) -> Result<TlsConfig, Error> {
+fn tls(
+    config: &Config,
+    remote: &RemoteUrl,
+    url: &Http,
+    ca_bundle: Option<&[u8]>,
+) -> Result<TlsConfig, Error> {
     let builder = TlsConfig::builder()
         .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()));
     let verify = config.value_for("http", "sslverify", url).is_none_or(is_true);
     if !verify || config.variable("GIT_SSL_NO_VERIFY").is_some() {
         return Ok(builder.disable_verification(true).build());
     }
-    let certificates = certificates(config, url)?;
+    let mut certificates = certificates(config, url)?;
+    if let Some(pem) = ca_bundle {
+        let found: Vec<_> = CertificateDer::pem_slice_iter(pem).flatten().collect();
+        if found.is_empty() {
+            let cause = "the CA bundle that comes with its credential holds no certificate".to_owned();
+            return Err(Error::Tls { remote: remote.clone(), cause });
+        }
+        certificates.extend(found.iter().map(|found| Certificate::from_der(found).to_owned()));
+    }
     Ok(builder.root_certs(RootCerts::Specific(Arc::new(certificates))).build())
 }
 

@@ -1,0 +1,155 @@
+//! What commits say: a line for people, and lines `kpt:` for programs.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a commit says about one package, in a line of its message that begins with `kpt:`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Annotation {
+    /// The path of the package, with the directory of its repository.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub package: String,
+    /// The workspace.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub workspace_name: String,
+    /// The number, as text; `0` for a draft.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub revision: String,
+    /// The task that made the commit, as the API has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<Value>,
+}
+
+impl Annotation {
+    /// The number; `None` where there is none.
+    pub fn number(&self) -> Option<i64> {
+        self.revision.strip_prefix('v').unwrap_or(&self.revision).parse().ok()
+    }
+}
+
+/// The annotations of a commit, and how many lines could not be read as one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Annotations {
+    /// Those that could be read, in their order.
+    pub read: Vec<Annotation>,
+    /// How many could not.
+    pub malformed: usize,
+}
+
+/// What made a commit on a draft.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The package was made from nothing.
+    Init,
+    /// It was copied from elsewhere.
+    Clone,
+    /// It was copied from an earlier revision.
+    Edit,
+    /// A newer upstream was merged in.
+    Upgrade,
+    /// Content or metadata changed.
+    Update,
+    /// Something else, by the name of its task.
+    Other(String),
+}
+
+impl Event {
+    fn title(&self) -> String {
+        match self {
+            Self::Init => "Creating new empty revision".to_owned(),
+            Self::Clone => "Creating new revision by cloning".to_owned(),
+            Self::Edit => "Creating new revision by copying previous revision".to_owned(),
+            Self::Upgrade => "Upgrading revision".to_owned(),
+            Self::Update => "Rendering package".to_owned(),
+            Self::Other(kind) if kind.is_empty() => "Intermediate commit".to_owned(),
+            Self::Other(kind) => format!("Intermediate commit: {}", kind.replace(char::is_control, " ")),
+        }
+    }
+}
+
+/// The message of the first commit of a branch that did not exist.
+pub(crate) const BRANCH_CREATION: &str = "Initial commit: Creating main branch";
+
+/// The message of a commit on a draft. Two empty lines stand above the annotation.
+pub(crate) fn draft(event: &Event, annotation: &Annotation) -> String {
+    format!("{}\n\n\n{}", event.title(), line(annotation))
+}
+
+/// The message of the commit that publishes. One empty line stands above the annotation.
+pub(crate) fn approve(annotation: &Annotation) -> String {
+    let title = format!("Approving package revision {}/{}", annotation.package, annotation.revision);
+    format!("{title}\n\n{}", line(annotation))
+}
+
+/// The message of the commit that takes a package off the main branch.
+pub(crate) fn delete(path: &str) -> String {
+    format!("Delete {path}")
+}
+
+fn line(annotation: &Annotation) -> String {
+    let json = serde_json::to_string(annotation).expect("texts and JSON values make JSON");
+    format!("kpt:{json}\n")
+}
+
+/// Reads the annotations out of a message. Never fails: what cannot be read is counted.
+pub fn annotations(message: &[u8]) -> Annotations {
+    let mut found = Annotations::default();
+    let text = String::from_utf8_lossy(message);
+    for line in text.lines().filter_map(|line| line.strip_prefix("kpt:")) {
+        // A list would do as well for serde.
+        let is_object = line.trim_start().starts_with('{');
+        match serde_json::from_str(line) {
+            Ok(annotation) if is_object => found.read.push(annotation),
+            Ok(_) | Err(_) => found.malformed += 1,
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn annotation() -> Annotation {
+        Annotation {
+            package: "dir/a".to_owned(),
+            workspace_name: "w".to_owned(),
+            revision: "0".to_owned(),
+            task: Some(serde_json::json!({"type": "init", "init": {"description": "a\nb"}})),
+        }
+    }
+
+    #[test]
+    fn messages_look_as_porch_writes_them() {
+        assert_eq!(
+            draft(&Event::Init, &annotation()),
+            "Creating new empty revision\n\n\nkpt:{\"package\":\"dir/a\",\"workspaceName\":\"w\",\"revision\":\"0\",\
+             \"task\":{\"type\":\"init\",\"init\":{\"description\":\"a\\nb\"}}}\n"
+        );
+        let approved = Annotation { revision: "3".to_owned(), task: None, ..annotation() };
+        assert_eq!(
+            approve(&approved),
+            "Approving package revision dir/a/3\n\nkpt:{\"package\":\"dir/a\",\"workspaceName\":\"w\",\"revision\":\"3\"}\n"
+        );
+        assert_eq!(
+            draft(&Event::Other("x\ny".to_owned()), &annotation()).lines().next(),
+            Some("Intermediate commit: x y")
+        );
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let read = annotations(draft(&Event::Edit, &annotation()).as_bytes());
+        assert_eq!(read, Annotations { read: vec![annotation()], malformed: 0 });
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_counted() {
+        let message =
+            b"x\n\nkpt:{\"package\":\"a\"}\nkpt:{\nkpt:[]\nkpt:{\"package\":\"b\",\"new\":1}\n\xff\n";
+        let read = annotations(message);
+        let packages: Vec<_> = read.read.iter().map(|read| read.package.as_str()).collect();
+        assert_eq!((packages, read.malformed), (vec!["a", "b"], 2));
+    }
+}

@@ -1,0 +1,185 @@
+//! Packs: written from objects in memory, kept beside others, and put together when there are many.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use gix_object::{Find, Kind};
+use gix_utils::progress::Discard;
+
+use crate::error::chain;
+
+/// How many packs there may be before the small ones are put together.
+const MAX_PACKS: usize = 40;
+
+/// A pack of more bytes stays as it is.
+const SMALL: u64 = 16 * 1024 * 1024;
+
+/// A pack of these objects, whole and without deltas.
+pub(crate) fn write<'a>(objects: impl ExactSizeIterator<Item = (Kind, &'a [u8])>) -> io::Result<Vec<u8>> {
+    let mut pack = b"PACK\0\0\0\x02".to_vec();
+    let count = u32::try_from(objects.len()).map_err(io::Error::other)?;
+    pack.extend_from_slice(&count.to_be_bytes());
+    for (kind, data) in objects {
+        add(&mut pack, kind, data)?;
+    }
+    seal(&mut pack)?;
+    Ok(pack)
+}
+
+fn seal(pack: &mut Vec<u8>) -> io::Result<()> {
+    let mut hasher = gix_hash::hasher(gix_hash::Kind::Sha1);
+    hasher.update(pack);
+    let id = hasher.try_finalize().map_err(io::Error::other)?;
+    pack.extend_from_slice(id.as_slice());
+    Ok(())
+}
+
+fn add(pack: &mut Vec<u8>, kind: Kind, data: &[u8]) -> io::Result<()> {
+    let number = match kind {
+        Kind::Commit => 1_u8,
+        Kind::Tree => 2,
+        Kind::Blob => 3,
+        Kind::Tag => 4,
+    };
+    // Four bits of the length are in the first byte, seven in each that follows; the highest bit says that one follows.
+    let mut rest = data.len();
+    let mut byte = (number << 4) | low_bits(rest, 0x0f);
+    rest >>= 4;
+    while rest > 0 {
+        pack.push(byte | 0x80);
+        byte = low_bits(rest, 0x7f);
+        rest >>= 7;
+    }
+    pack.push(byte);
+    let mut deflate = gix_zlib::stream::deflate::Write::new(&mut *pack, gix_zlib::Compression::DEFAULT);
+    deflate.write_all(data)?;
+    deflate.flush()
+}
+
+fn low_bits(number: usize, mask: u8) -> u8 {
+    u8::try_from(number & usize::from(mask)).unwrap_or(mask)
+}
+
+/// A pack in a folder.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    pack: Option<PathBuf>,
+    index: Option<PathBuf>,
+}
+
+impl Kept {
+    /// Moves it to another folder of packs on the same disk.
+    pub(crate) fn move_to(self, folder: &Path) -> io::Result<()> {
+        // The index goes last: it is what makes a pack seen.
+        for path in [self.pack, self.index].into_iter().flatten() {
+            let name = path.file_name().unwrap_or_default();
+            fs::rename(&path, folder.join(name))?;
+        }
+        Ok(())
+    }
+
+    /// Removes it.
+    pub(crate) fn remove(self) {
+        for path in [self.index, self.pack].into_iter().flatten() {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Removes the oldest packs of a folder, if there are more than so many.
+pub(crate) fn remove_oldest(folder: &Path, most: usize) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let packs = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|found| found == "pack"));
+    let mut packs: Vec<_> =
+        packs.filter_map(|path| Some((fs::metadata(&path).ok()?.modified().ok()?, path))).collect();
+    packs.sort();
+    let surplus = packs.len().saturating_sub(most);
+    for (_, path) in packs.into_iter().take(surplus) {
+        Kept { index: Some(path.with_extension("idx")), pack: Some(path) }.remove();
+    }
+}
+
+/// Puts a pack into a folder of packs, with its index. It is found from then on.
+pub(crate) fn keep(pack: &[u8], folder: &Path) -> io::Result<Kept> {
+    fs::create_dir_all(folder)?;
+    let options = gix_pack::bundle::write::Options {
+        thread_limit: Some(1),
+        iteration_mode: gix_pack::data::input::Mode::AsIs,
+        index_version: gix_pack::index::Version::V2,
+        ..Default::default()
+    };
+    let written = gix_pack::Bundle::write_to_directory(
+        &mut io::BufReader::new(pack),
+        Some(folder),
+        &mut Discard,
+        &AtomicBool::new(false),
+        None::<gix_odb::HandleArc>,
+        gix_hash::Kind::Sha1,
+        options,
+    );
+    let written = written.map_err(|cause| io::Error::other(chain(&cause)))?;
+    for path in [&written.data_path, &written.index_path].into_iter().flatten() {
+        fs::File::open(path)?.sync_data()?;
+    }
+    let kept = Kept { pack: written.data_path, index: written.index_path };
+    if let Some(keep) = written.keep_path {
+        // Keeps Git from tidying up; nobody needs that here.
+        let _ = fs::remove_file(keep);
+    }
+    fs::File::open(folder)?.sync_data()?;
+    Ok(kept)
+}
+
+/// What is to be put together.
+pub(crate) struct Small(Vec<PathBuf>);
+
+/// The small packs of a folder, if there are too many. Removes what is no pack with an index.
+pub(crate) fn too_many(folder: &Path) -> io::Result<Option<Small>> {
+    let mut packs = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "pack") {
+            packs.push(path);
+        }
+    }
+    if packs.len() <= MAX_PACKS {
+        return Ok(None);
+    }
+    packs.retain(|path| fs::metadata(path).is_ok_and(|metadata| metadata.len() <= SMALL));
+    Ok(Some(Small(packs)))
+}
+
+/// Writes the objects of small packs into one, then removes the small ones. Nobody else may use the folder meanwhile.
+///
+/// Killed before the end it leaves objects in two packs, which harms nobody.
+pub(crate) fn put_together(small: &Small, folder: &Path, objects: &impl Find) -> io::Result<()> {
+    let mut ids = std::collections::BTreeSet::new();
+    for path in &small.0 {
+        let index = gix_pack::index::File::at(path.with_extension("idx"), gix_hash::Kind::Sha1);
+        let index = index.map_err(|cause| io::Error::other(chain(&cause)))?;
+        ids.extend(index.iter().map(|entry| entry.oid));
+    }
+    let mut pack = b"PACK\0\0\0\x02".to_vec();
+    pack.extend_from_slice(&u32::try_from(ids.len()).map_err(io::Error::other)?.to_be_bytes());
+    let mut buffer = Vec::new();
+    for id in &ids {
+        let data = objects.try_find(id, &mut buffer).map_err(|cause| io::Error::other(chain(&cause)))?;
+        let data = data.ok_or_else(|| io::Error::other(format!("{id} is missing")))?;
+        add(&mut pack, data.kind, data.data)?;
+    }
+    seal(&mut pack)?;
+    keep(&pack, folder)?;
+    let name = pack[pack.len() - 20..].to_vec();
+    let name = gix_hash::ObjectId::try_from(name.as_slice()).map_err(io::Error::other)?;
+    let new = folder.join(format!("pack-{name}.pack"));
+    for path in small.0.iter().filter(|path| **path != new) {
+        // The index goes last: a pack without one is not seen, an index without a pack is an error.
+        fs::remove_file(path.with_extension("idx"))?;
+        fs::remove_file(path)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,624 @@
+//! One pusher for each remote: what arrives together goes in one push, and everybody gets an answer of their own.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::Duration;
+
+use gix_hash::ObjectId;
+use lanai_types::{CommitId, RefName};
+
+use super::intent::{Intent, Journal, Outcome, PushLimits, WriteError};
+use super::layout::Layout;
+use super::operation::{Done, Ground, Operation, Request, Source, Unstaged, Virtual};
+use super::pack::{self, Kept};
+use super::person::Person;
+use super::push::{self, Command, Report};
+use super::refs::Tip;
+use super::remote::{Call, Door, Remote, value};
+use super::retry;
+use super::staging::Staging;
+use super::verdict::{Verdict, judge};
+use crate::tree::{git_id, our_id};
+use crate::{CredentialName, Error, RemoteUrl};
+
+/// What is asked of the pusher.
+pub(crate) struct Item {
+    pub(crate) layout: Layout,
+    pub(crate) author: Person,
+    pub(crate) credential: Option<CredentialName>,
+    pub(crate) request: Request,
+}
+
+type Answer = Result<Done, WriteError>;
+
+/// The requests that wait, and whether somebody works on them.
+#[derive(Default)]
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    next: u64,
+    waiting: VecDeque<(u64, Arc<Item>)>,
+    answers: BTreeMap<u64, Answer>,
+    is_busy: bool,
+}
+
+impl Queue {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many requests wait.
+    pub(crate) fn len(&self) -> usize {
+        self.state().waiting.len()
+    }
+}
+
+/// Gives back the right to push, also when the work panics; then those whose requests were taken hear of it.
+struct Busy<'a> {
+    queue: &'a Queue,
+    taken: Vec<u64>,
+    remote: &'a RemoteUrl,
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        let mut state = self.queue.state();
+        for number in &self.taken {
+            state.answers.entry(*number).or_insert_with(|| {
+                let cause = "the push ended without an answer".to_owned();
+                let cause = Error::Protocol { remote: self.remote.clone(), cause };
+                Err(WriteError::Unknown { cause: Arc::new(cause) })
+            });
+        }
+        state.is_busy = false;
+        self.queue.changed.notify_all();
+    }
+}
+
+/// Who pushes, with what.
+#[derive(Clone, Copy)]
+pub(crate) struct Pusher<'a> {
+    pub(crate) remote: &'a Remote,
+    pub(crate) call: Call<'a>,
+    pub(crate) journal: &'a dyn Journal,
+    pub(crate) limits: &'a PushLimits,
+    pub(crate) chance: &'a retry::Chance,
+}
+
+/// An item with the place of its answer.
+struct Job {
+    number: u64,
+    item: Arc<Item>,
+}
+
+/// What is staged for one push.
+struct Staged {
+    jobs: Vec<(Job, Done)>,
+    commands: Vec<Command>,
+    commits: Vec<ObjectId>,
+    pack: Vec<u8>,
+}
+
+impl Staged {
+    fn intent(&self) -> Intent {
+        Intent {
+            main: self.jobs[0].0.item.layout.branch.ref_name().clone(),
+            commands: self.commands.clone(),
+            commits: self.commits.iter().map(|id| CommitId::new(our_id(*id))).collect(),
+            labels: self.jobs.iter().map(|(job, _)| job.item.request.label.clone()).collect(),
+        }
+    }
+}
+
+impl Pusher<'_> {
+    /// Carries out a request, together with those that wait at the same time.
+    pub(crate) fn run(&self, item: Item) -> Answer {
+        let queue = &self.remote.queue;
+        let mut state = queue.state();
+        let number = state.next;
+        state.next += 1;
+        let item = Arc::new(item);
+        state.waiting.push_back((number, Arc::clone(&item)));
+        loop {
+            if let Some(answer) = state.answers.remove(&number) {
+                return answer;
+            }
+            // Only who has the same credential can push it.
+            let is_first =
+                state.waiting.front().is_some_and(|(_, first)| first.credential == item.credential);
+            if state.is_busy || !is_first {
+                state = queue.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            state.is_busy = true;
+            let mut jobs = Vec::new();
+            let mut rest = VecDeque::new();
+            while let Some((number, waiting)) = state.waiting.pop_front() {
+                if jobs.len() < self.limits.max_batch && waiting.credential == item.credential {
+                    jobs.push(Job { number, item: waiting });
+                } else {
+                    rest.push_back((number, waiting));
+                }
+            }
+            state.waiting = rest;
+            drop(state);
+            let taken = jobs.iter().map(|job| job.number).collect();
+            let busy = Busy { queue, taken, remote: &self.remote.url };
+            self.batches(jobs);
+            drop(busy);
+            state = queue.state();
+        }
+    }
+
+    fn answer(&self, number: u64, answer: Answer) {
+        let mut state = self.remote.queue.state();
+        state.answers.insert(number, answer);
+        self.remote.queue.changed.notify_all();
+    }
+
+    fn answer_all(&self, jobs: &[Job], error: &WriteError) {
+        for job in jobs {
+            self.answer(job.number, Err(error.clone()));
+        }
+    }
+
+    /// Pushes a batch; halves it where the remote refuses without saying what.
+    fn batches(&self, jobs: Vec<Job>) {
+        let mut waiting = vec![jobs];
+        while let Some(jobs) = waiting.pop() {
+            let Some((mut first, words)) = self.batch(jobs) else { continue };
+            if first.len() == 1 {
+                self.answer_all(&first, &words);
+                continue;
+            }
+            let second = first.split_off(first.len().div_ceil(2));
+            waiting.push(second);
+            waiting.push(first);
+        }
+        let _ = self.remote.tidy_own();
+    }
+
+    /// Pushes a batch until it landed or everybody is answered. Gives back those that were refused together, with what
+    /// was said.
+    fn batch(&self, mut jobs: Vec<Job>) -> Option<(Vec<Job>, WriteError)> {
+        let mut words = String::new();
+        for attempt in 0..self.limits.max_attempts {
+            if attempt > 0 {
+                self.pause(attempt);
+            }
+            if jobs.is_empty() {
+                return None;
+            }
+            let (door, tips) =
+                match retry::patiently(self.call.cancel, self.chance, || self.remote.door(self.call)) {
+                    Ok(opened) => opened,
+                    Err(error) => {
+                        self.answer_all(&jobs, &error.into());
+                        return None;
+                    }
+                };
+            let staged = match self.stage(jobs, &tips) {
+                Ok(Some(staged)) => staged,
+                Ok(None) => return None,
+                Err((left, error)) => {
+                    self.answer_all(&left, &error.into());
+                    return None;
+                }
+            };
+            let is_atomic = door.is_atomic();
+            let intent = staged.intent();
+            let kept = match self.note(&intent, &staged.pack) {
+                Ok(kept) => kept,
+                Err(error) => {
+                    let left: Vec<_> = staged.jobs.into_iter().map(|(job, _)| job).collect();
+                    self.answer_all(&left, &error);
+                    return None;
+                }
+            };
+            let end = |outcome| {
+                // A pack that could not be put in its place is fetched again.
+                let _ = self.remote.settle(self.call, kept, outcome);
+                self.journal.end(&intent, outcome);
+            };
+            let sent = if is_atomic {
+                self.remote.send(self.call, door, &intent.commands, &staged.pack)
+            } else {
+                self.one_by_one(door, &tips, &intent, &staged.pack)
+            };
+            let report = match sent {
+                Ok(report) => report,
+                Err(push::Failure::NotSent(error)) => {
+                    end(Outcome::NotLanded);
+                    let left: Vec<_> = staged.jobs.into_iter().map(|(job, _)| job).collect();
+                    self.answer_all(&left, &error.into());
+                    return None;
+                }
+                Err(push::Failure::Lost(error)) => match self.settle(&intent, &staged.pack, error) {
+                    Ok(Outcome::Landed) => Report::default(),
+                    Ok(Outcome::NotLanded | Outcome::Unknown) => {
+                        end(Outcome::NotLanded);
+                        jobs = staged.jobs.into_iter().map(|(job, _)| job).collect();
+                        continue;
+                    }
+                    Err(error) => {
+                        end(Outcome::Unknown);
+                        let left: Vec<_> = staged.jobs.into_iter().map(|(job, _)| job).collect();
+                        self.answer_all(&left, &WriteError::Unknown { cause: Arc::new(error) });
+                        return None;
+                    }
+                },
+            };
+            let verdict = judge(&intent, &report);
+            let outcome =
+                if matches!(verdict, Verdict::Landed) { Outcome::Landed } else { Outcome::NotLanded };
+            end(outcome);
+            match verdict {
+                Verdict::Landed => {
+                    self.remember(&staged.jobs);
+                    for (job, done) in staged.jobs {
+                        self.answer(job.number, Ok(done));
+                    }
+                    return None;
+                }
+                Verdict::Moved(said) => {
+                    words = said;
+                    jobs = staged.jobs.into_iter().map(|(job, _)| job).collect();
+                }
+                Verdict::Named(refused) => {
+                    jobs = self.drop_refused(staged.jobs, &refused, &report.words);
+                }
+                Verdict::Unnamed { name, words } => {
+                    let jobs = staged.jobs.into_iter().map(|(job, _)| job).collect();
+                    return Some((
+                        jobs,
+                        WriteError::Refused { remote: self.remote.url.clone(), name, words },
+                    ));
+                }
+            }
+        }
+        let (remote, attempts) = (self.remote.url.clone(), self.limits.max_attempts);
+        self.answer_all(&jobs, &WriteError::Contended { remote, attempts, words });
+        None
+    }
+
+    /// Numbers that were given are never given again, whatever happens to the remote.
+    fn remember(&self, jobs: &[(Job, Done)]) {
+        let mut lines = self.remote.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        for (job, done) in jobs {
+            if let (Operation::Publish(publish), Some(number)) = (&job.item.request.what, done.revision) {
+                let layout = &job.item.layout;
+                let line = lines.entry(layout.branch.clone()).or_default();
+                line.saw(layout.path(&publish.package), number.get());
+            }
+        }
+    }
+
+    fn pause(&self, attempt: usize) {
+        let longest = self.limits.max_first_pause.saturating_mul(1 << attempt.min(4));
+        retry::pause(self.call.cancel, self.chance.below(longest));
+    }
+
+    /// Keeps the objects and notes the intent.
+    fn note(&self, intent: &Intent, pack: &[u8]) -> Result<Kept, WriteError> {
+        let kept =
+            if intent.commits.is_empty() { Kept::default() } else { self.remote.keep(self.call, pack)? };
+        self.journal.begin(intent).map_err(WriteError::Journal)?;
+        Ok(kept)
+    }
+
+    /// Those whose refs were not refused; the others are answered.
+    fn drop_refused(
+        &self,
+        staged: Vec<(Job, Done)>,
+        refused: &BTreeMap<RefName, String>,
+        words: &str,
+    ) -> Vec<Job> {
+        let mut left = Vec::new();
+        for (job, done) in staged {
+            let named = done.commands.iter().find_map(|command| refused.get_key_value(&command.name));
+            match named {
+                Some((name, reason)) => {
+                    let words = if words.is_empty() { reason.clone() } else { format!("{reason}: {words}") };
+                    let (remote, name) = (self.remote.url.clone(), name.clone());
+                    self.answer(job.number, Err(WriteError::Refused { remote, name, words }));
+                }
+                None => left.push(job),
+            }
+        }
+        left
+    }
+
+    /// Stages all jobs on top of each other. One that does not fit is answered. `None` where nothing is left to push.
+    #[allow(
+        clippy::type_complexity,
+        reason = "the jobs come back with the error so that they can be answered"
+    )]
+    fn stage(
+        &self,
+        jobs: Vec<Job>,
+        tips: &BTreeMap<RefName, Tip>,
+    ) -> Result<Option<Staged>, (Vec<Job>, Error)> {
+        let mut needed = Vec::new();
+        for job in &jobs {
+            needed.extend(tips.get(job.item.layout.branch.ref_name()).map(|tip| tip.object));
+            let at = match &job.item.request.what {
+                Operation::Publish(publish) => match &publish.source {
+                    Source::Branch { at, .. } => Some(*at),
+                    Source::Content(_) => None,
+                },
+                Operation::Save(save) => save.expected,
+                Operation::CreateBranch
+                | Operation::Move(_)
+                | Operation::Mark(_)
+                | Operation::Unmark(_)
+                | Operation::DeleteDraft(_)
+                | Operation::DeleteRevision(_)
+                | Operation::DeletePlaceholder(_) => None,
+            };
+            let at = at.and_then(|at| git_id(at.object_id()).ok());
+            needed.extend(at.filter(|at| tips.values().any(|tip| tip.object == *at)));
+        }
+        let objects =
+            match self.remote.need(self.call, tips, &needed).and_then(|()| self.remote.objects(self.call)) {
+                Ok(objects) => objects,
+                Err(error) => return Err((jobs, error)),
+            };
+        if let Err(error) = self.follow(&jobs, tips, &objects) {
+            return Err((jobs, error));
+        }
+        let lines = self.remote.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut refs: Virtual = tips.iter().map(|(name, tip)| (name.clone(), tip.object)).collect();
+        let mut staging = Staging::new(&objects);
+        let mut staged = Vec::new();
+        for job in jobs {
+            let item = &job.item;
+            let made = staging.len();
+            let line = &lines[&item.layout.branch];
+            let mut ground = Ground {
+                layout: &item.layout,
+                author: &item.author,
+                time: item.request.time,
+                refs: &mut refs,
+                staging: &mut staging,
+                line,
+                undo: Vec::new(),
+            };
+            match ground.stage(&item.request.what) {
+                Ok(done) => staged.push((job, done)),
+                Err(unstaged) => {
+                    ground.take_back();
+                    staging.truncate(made);
+                    let error = match unstaged {
+                        Unstaged::Conflict(conflict) => conflict.into(),
+                        Unstaged::Failure(failure) => self.remote.damaged(failure).into(),
+                    };
+                    self.answer(job.number, Err(error));
+                }
+            }
+        }
+        drop(lines);
+        let commands = net(&staged, tips, &refs);
+        if commands.is_empty() {
+            // Nothing has to move: it is as it should be.
+            for (job, done) in staged {
+                self.answer(job.number, Ok(done));
+            }
+            return Ok(None);
+        }
+        match pack::write(staging.objects()) {
+            Ok(pack) => Ok(Some(Staged { jobs: staged, commands, commits: staging.commits(), pack })),
+            Err(cause) => {
+                let error = Error::Protocol { remote: self.remote.url.clone(), cause: cause.to_string() };
+                Err((staged.into_iter().map(|(job, _)| job).collect(), error))
+            }
+        }
+    }
+
+    /// Learns the published past of the branches, for the numbers.
+    fn follow(
+        &self,
+        jobs: &[Job],
+        tips: &BTreeMap<RefName, Tip>,
+        objects: &super::objects::Objects,
+    ) -> Result<(), Error> {
+        let mut history = self.remote.history.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = self.remote.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let branches: BTreeSet<_> = jobs.iter().map(|job| job.item.layout.branch.clone()).collect();
+        for branch in branches {
+            let head = tips.get(branch.ref_name()).map(|tip| tip.commit);
+            history.learn(objects, head).map_err(|failure| self.remote.damaged(failure))?;
+            lines.entry(branch).or_default().follow(&history, head);
+        }
+        Ok(())
+    }
+
+    // ---- when the answer was lost
+
+    /// Pushes the same commands again until it is known what became of them.
+    ///
+    /// # Errors
+    /// When it cannot be found out.
+    pub(crate) fn settle(&self, intent: &Intent, pack: &[u8], mut lost: Error) -> Result<Outcome, Error> {
+        for attempt in 0..self.limits.max_repeats {
+            if attempt > 0 {
+                self.pause(attempt + 3);
+            }
+            let (door, tips) = match self.remote.door(self.call) {
+                Ok(opened) => opened,
+                Err(error) => {
+                    lost = error;
+                    continue;
+                }
+            };
+            if self.has_landed(intent, &tips)? {
+                if !door.is_atomic() {
+                    self.finish(door, intent, &tips);
+                }
+                return Ok(Outcome::Landed);
+            }
+            let sent = if door.is_atomic() {
+                self.remote.send(self.call, door, &intent.commands, pack)
+            } else {
+                self.one_by_one(door, &tips, intent, pack)
+            };
+            match sent {
+                Ok(report) => {
+                    return match judge(intent, &report) {
+                        Verdict::Landed => Ok(Outcome::Landed),
+                        // The first push may have come in between; then it shows now.
+                        Verdict::Moved(_) | Verdict::Named(_) | Verdict::Unnamed { .. } => {
+                            let (_, tips) = self.remote.door(self.call)?;
+                            let landed = self.has_landed(intent, &tips)?;
+                            Ok(if landed { Outcome::Landed } else { Outcome::NotLanded })
+                        }
+                    };
+                }
+                Err(push::Failure::NotSent(error) | push::Failure::Lost(error)) => lost = error,
+            }
+        }
+        Err(lost)
+    }
+
+    /// Whether a new value is there, or main leads to it.
+    fn has_landed(&self, intent: &Intent, tips: &BTreeMap<RefName, Tip>) -> Result<bool, Error> {
+        let made: Vec<_> = intent.commands.iter().filter(|command| command.new.is_some()).collect();
+        if made.is_empty() {
+            return Ok(intent.commands.iter().all(|command| value(tips, &command.name).is_none()));
+        }
+        if let Some(main) = made.iter().find(|command| command.name == intent.main)
+            && let Some(new) = main.new.and_then(|new| git_id(new).ok())
+            && let Some(head) = tips.get(&intent.main)
+        {
+            if head.object == new {
+                return Ok(true);
+            }
+            if Some(our_id(head.object)) == main.old {
+                return Ok(false);
+            }
+            self.remote.need(self.call, tips, &[head.object])?;
+            let objects = self.remote.objects(self.call)?;
+            let mut history = self.remote.history.lock().unwrap_or_else(PoisonError::into_inner);
+            history.learn(&objects, [head.commit]).map_err(|failure| self.remote.damaged(failure))?;
+            return Ok(history.reaches([head.commit], new));
+        }
+        Ok(made.iter().any(|command| value(tips, &command.name) == command.new))
+    }
+
+    // ---- remotes without atomic pushes
+
+    /// Three pushes: what is made, then main, then what goes. A failure before main has moved is undone.
+    fn one_by_one(
+        &self,
+        door: Door,
+        tips: &BTreeMap<RefName, Tip>,
+        intent: &Intent,
+        pack: &[u8],
+    ) -> Result<Report, push::Failure> {
+        let is_main = |command: &&Command| command.name == intent.main;
+        let (first, main, last) = (
+            intent.commands.iter().filter(|command| !is_main(command) && command.new.is_some()),
+            intent.commands.iter().filter(is_main),
+            intent.commands.iter().filter(|command| !is_main(command) && command.new.is_none()),
+        );
+        let (first, main): (Vec<_>, Vec<_>) = (first.cloned().collect(), main.cloned().collect());
+        let last: Vec<_> = last.cloned().collect();
+        let mut whole = Report::default();
+        let mut door = Some(door);
+        for mut part in [first, main, last] {
+            // What is there already was done by an earlier attempt.
+            for command in part.extract_if(.., |command| value(tips, &command.name) == command.new) {
+                whole.refs.insert(command.name.to_string(), None);
+            }
+            if part.is_empty() {
+                continue;
+            }
+            let opened = match door.take() {
+                Some(door) => door,
+                None => self.remote.door(self.call).map_err(push::Failure::Lost)?.0,
+            };
+            let report = self.remote.send(self.call, opened, &part, pack)?;
+            let is_bad = report.unpack.is_some() || report.refs.values().any(Option::is_some);
+            whole.words.push_str(&report.words);
+            whole.refs.extend(report.refs);
+            whole.unpack = whole.unpack.or(report.unpack);
+            let is_deleting = part.iter().all(|command| command.new.is_none() && command.name != intent.main);
+            if is_bad && !is_deleting {
+                self.undo(intent, &whole)?;
+                for command in &intent.commands {
+                    let reason = || Some("atomic push failure".to_owned());
+                    let entry = whole.refs.entry(command.name.to_string()).or_insert_with(reason);
+                    if entry.is_none() {
+                        *entry = reason();
+                    }
+                }
+                return Ok(whole);
+            }
+        }
+        // What could not be deleted stays; main has moved, so it is published.
+        whole.refs.retain(|_, reason| reason.is_none());
+        Ok(whole)
+    }
+
+    /// Takes back what was made before main moved.
+    fn undo(&self, intent: &Intent, report: &Report) -> Result<(), push::Failure> {
+        let is_done = |command: &&Command| {
+            command.name != intent.main
+                && command.new.is_some()
+                && report.refs.get(command.name.as_str()) == Some(&None)
+        };
+        let back = intent.commands.iter().filter(is_done);
+        let back: Vec<_> = back
+            .map(|command| Command { name: command.name.clone(), old: command.new, new: command.old })
+            .collect();
+        if back.is_empty() {
+            return Ok(());
+        }
+        let (door, _) = self.remote.door(self.call).map_err(push::Failure::Lost)?;
+        let empty = pack::write(std::iter::empty());
+        let empty = empty.map_err(|cause| {
+            push::Failure::Lost(Error::Protocol { remote: self.remote.url.clone(), cause: cause.to_string() })
+        })?;
+        self.remote.send(self.call, door, &back, &empty).map(|_| ())
+    }
+
+    /// Main has moved: what is missing of the rest is done. What others moved since stays as they left it.
+    fn finish(&self, door: Door, intent: &Intent, tips: &BTreeMap<RefName, Tip>) {
+        let open = intent.commands.iter().filter(|command| {
+            command.name != intent.main
+                && value(tips, &command.name) == command.old
+                && command.old != command.new
+        });
+        let open: Vec<_> = open.cloned().collect();
+        if !open.is_empty()
+            && let Ok(empty) = pack::write(std::iter::empty())
+        {
+            let _ = self.remote.send(self.call, door, &open, &empty);
+        }
+    }
+}
+
+/// What moves in all: refs that are moved twice move once, and what is made and deleted again does not move at all.
+fn net(staged: &[(Job, Done)], tips: &BTreeMap<RefName, Tip>, refs: &Virtual) -> Vec<Command> {
+    let touched: BTreeSet<_> =
+        staged.iter().flat_map(|(_, done)| &done.commands).map(|command| &command.name).collect();
+    let new = |name: &RefName| refs.get(name).map(|id: &ObjectId| our_id(*id));
+    let all = touched.into_iter().map(|name| Command {
+        name: name.clone(),
+        old: value(tips, name),
+        new: new(name),
+    });
+    all.filter(|command| command.old != command.new).collect()
+}
+
+/// Waits, unless somebody asks to stop.
+pub(crate) fn wait(cancel: &crate::Cancel, time: Duration) {
+    let (wake, woken) = mpsc::channel();
+    let _hook = cancel.on_cancel(move || {
+        let _ = wake.send(());
+    });
+    let _ = woken.recv_timeout(time);
+}

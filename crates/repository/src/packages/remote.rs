@@ -1,0 +1,405 @@
+//! One remote: its objects, what is known of its history, and how refs come and go.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gix_hash::ObjectId;
+use gix_transport::Service;
+use lanai_types::{GitObjectId, RefName};
+
+use super::history::{History, MainLine};
+use super::intent::Outcome;
+use super::layout::Branch;
+use super::objects::{ObjectCache, Objects};
+use super::own::{self, Swap};
+use super::pack::{self, Kept};
+use super::push::{self, Command, Receiver, Report};
+use super::pusher;
+use super::refs::{Refs, Tip};
+use crate::link::Opening;
+use crate::local::Local;
+use crate::mirror::{Guard, Mirror, Use, failed};
+use crate::secret::Access;
+use crate::session::{self, Fetch, Session};
+use crate::tree::Failure;
+use crate::{Cancel, Error, Progress, RemoteUrl, Remotes};
+
+/// How a remote is reached.
+pub(crate) enum Route {
+    /// A folder of ours.
+    Own(PathBuf),
+    /// A folder of somebody else.
+    Near(PathBuf),
+    /// Over a connection.
+    Far,
+}
+
+/// What all users of one address share.
+pub(crate) struct Remote {
+    pub(crate) url: RemoteUrl,
+    pub(crate) route: Route,
+    mirror: Mirror,
+    cache: Arc<ObjectCache>,
+    opened: Mutex<Option<Objects>>,
+    pub(crate) history: Mutex<History>,
+    /// The published past of each branch that somebody publishes to.
+    pub(crate) lines: Mutex<HashMap<Branch, MainLine>>,
+    pub(crate) queue: pusher::Queue,
+}
+
+/// What one call has at hand.
+#[derive(Clone, Copy)]
+pub(crate) struct Call<'a> {
+    pub(crate) remotes: &'a Remotes,
+    pub(crate) access: &'a Access,
+    pub(crate) cancel: &'a Cancel,
+    pub(crate) progress: &'a dyn Progress,
+}
+
+/// A remote that has shown its refs and waits for commands.
+pub(crate) enum Door {
+    Own,
+    Push(Box<Receiver>),
+}
+
+impl Remote {
+    pub(crate) fn new(
+        url: RemoteUrl,
+        route: Route,
+        remotes: &Remotes,
+        cache: &Arc<ObjectCache>,
+    ) -> Result<Self, Error> {
+        let mirror = Mirror::of(&url, &remotes.options().cache.join("full"))?;
+        Ok(Self {
+            url,
+            route,
+            mirror,
+            cache: Arc::clone(cache),
+            opened: Mutex::default(),
+            history: Mutex::default(),
+            lines: Mutex::default(),
+            queue: pusher::Queue::default(),
+        })
+    }
+
+    fn opening<'a>(&'a self, call: Call<'a>) -> Result<Opening<'a>, Error> {
+        Ok(Opening {
+            config: call.remotes.config()?,
+            limits: &call.remotes.options().limits,
+            remote: &self.url,
+            service: Service::UploadPack,
+            access: call.access,
+            cancel: call.cancel,
+        })
+    }
+
+    // ---- reading
+
+    /// The refs as they are now, with all that they lead to.
+    pub(crate) fn refs(&self, call: Call<'_>, before: &Refs) -> Result<Refs, Error> {
+        match &self.route {
+            Route::Own(folder) => {
+                let _guard = own::look(folder).map_err(failed("cannot look at", folder))?;
+                self.local_refs()
+            }
+            Route::Near(_) => self.local_refs(),
+            Route::Far => {
+                let session = Session::open(&self.opening(call)?, call.progress)?;
+                let prefixes = ["refs/heads/".to_owned(), "refs/tags/".to_owned()];
+                let (session, listed) = session.refs(&prefixes, call.progress)?;
+                let refs = Refs::of(&listed);
+                self.fetch(call, session, &refs.tips, &before.tips)?;
+                Ok(refs)
+            }
+        }
+    }
+
+    fn local_refs(&self) -> Result<Refs, Error> {
+        let (Route::Own(path) | Route::Near(path)) = &self.route else { return Ok(Refs::default()) };
+        let local = Local::open(path, &self.url)?;
+        let mut refs = Refs::default();
+        for (name, object, commit) in local.tips()? {
+            refs.add(&name, Tip { object, commit });
+        }
+        Ok(refs)
+    }
+
+    /// Fetches what the tips lead to and is not here.
+    fn fetch(
+        &self,
+        call: Call<'_>,
+        session: Session,
+        tips: &BTreeMap<RefName, Tip>,
+        before: &BTreeMap<RefName, Tip>,
+    ) -> Result<(), Error> {
+        let has_all = |objects: &Objects| {
+            tips.iter().all(|(name, tip)| before.get(name) == Some(tip) || objects.has(tip.object))
+        };
+        if self.objects(call).is_ok_and(|objects| has_all(&objects)) {
+            return Ok(());
+        }
+        let guard = self.mirror.lock(Use::Write, call.cancel, call.progress)?;
+        guard.prepare()?;
+        let objects = self.reopened(&guard)?;
+        let mut wants: Vec<_> = tips.values().map(|tip| tip.object).filter(|id| !objects.has(*id)).collect();
+        wants.sort_unstable();
+        wants.dedup();
+        if wants.is_empty() {
+            return Ok(());
+        }
+        // What the server may build upon: the branches first, and where refs were before they moved.
+        let moved =
+            before.iter().filter(|(name, tip)| tips.get(*name) != Some(*tip)).map(|(_, tip)| tip.object);
+        let branches =
+            tips.iter().filter(|(name, _)| name.branch_name().is_some()).map(|(_, tip)| tip.object);
+        let others = before.values().map(|tip| tip.object);
+        let mut haves = Vec::new();
+        for id in moved.chain(branches).chain(others).filter(|id| objects.has(*id)) {
+            if haves.len() >= MAX_HAVES {
+                break;
+            }
+            if !haves.contains(&id) {
+                haves.push(id);
+            }
+        }
+        let packs = guard.packs();
+        let folder = packs.parent().unwrap_or(&packs);
+        let base = crate::mirror::open_objects(folder).map_err(failed("cannot read", folder))?;
+        let shallow = std::collections::BTreeSet::new();
+        let history = session::History::All;
+        let fetch =
+            Fetch { wants: &wants, haves: &haves, shallow: &shallow, history, packs: &packs, objects: base };
+        session.fetch(&fetch, call.cancel, call.progress).map(|_| ()).map_err(|failure| match failure {
+            session::Failure::Refused(error) | session::Failure::Other(error) => error,
+            session::Failure::Unknown(id) => {
+                let cause = match id {
+                    Some(id) => format!("it does not have {id}, which it listed"),
+                    None => "it does not have what it listed".to_owned(),
+                };
+                // A ref moved between the listing and the fetch; the next poll sees where it is.
+                Error::Unavailable { remote: self.url.clone(), cause }
+            }
+        })?;
+        self.tidy(&guard)?;
+        Ok(())
+    }
+
+    /// Puts small packs together when there are many.
+    fn tidy(&self, guard: &Guard<'_>) -> Result<(), Error> {
+        let packs = guard.packs();
+        let fail = failed("cannot put packs together in", &packs);
+        let Some(small) = pack::too_many(&packs).map_err(&fail)? else { return Ok(()) };
+        let objects = self.reopened(guard)?;
+        pack::put_together(&small, &packs, objects.handle()).map_err(&fail)?;
+        self.reopened(guard)?;
+        Ok(())
+    }
+
+    /// The objects that are here.
+    pub(crate) fn objects(&self, call: Call<'_>) -> Result<Objects, Error> {
+        let mut opened = self.opened();
+        if let Some(objects) = opened.as_ref() {
+            return Ok(objects.clone());
+        }
+        let folder = match &self.route {
+            Route::Own(folder) => folder.join("objects"),
+            Route::Near(path) => {
+                let guard = self.mirror.lock(Use::Write, call.cancel, call.progress)?;
+                guard.prepare()?;
+                let objects = Local::objects_folder(path, &self.url)?;
+                let packs = guard.packs();
+                let folder = packs.parent().unwrap_or(&packs).to_owned();
+                let alternates = folder.join("info/alternates");
+                let text = format!("{}\n", objects.display());
+                std::fs::write(&alternates, text).map_err(failed("cannot write", &alternates))?;
+                folder
+            }
+            Route::Far => {
+                let guard = self.mirror.lock(Use::Write, call.cancel, call.progress)?;
+                guard.prepare()?;
+                let packs = guard.packs();
+                packs.parent().unwrap_or(&packs).to_owned()
+            }
+        };
+        let objects = Objects::open(&folder, &self.cache).map_err(failed("cannot read", &folder))?;
+        *opened = Some(objects.clone());
+        Ok(objects)
+    }
+
+    fn opened(&self) -> MutexGuard<'_, Option<Objects>> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn reopened(&self, guard: &Guard<'_>) -> Result<Objects, Error> {
+        let packs = guard.packs();
+        let folder = packs.parent().unwrap_or(&packs);
+        let objects = Objects::open(folder, &self.cache).map_err(failed("cannot read", folder))?;
+        *self.opened() = Some(objects.clone());
+        Ok(objects)
+    }
+
+    /// Throws away what is here, to be fetched again. A folder that is not a mirror stays as it is.
+    pub(crate) fn discard(&self, call: Call<'_>) -> Result<(), Error> {
+        *self.opened() = None;
+        let guard = self.mirror.lock(Use::Write, call.cancel, call.progress)?;
+        guard.discard()
+    }
+
+    /// Says in whose words an object could not be read.
+    pub(crate) fn damaged(&self, failure: Failure) -> Error {
+        let remote = self.url.clone();
+        match failure {
+            Failure::Missing => Error::Damaged { remote, cause: "objects are missing".to_owned() },
+            Failure::Damaged(cause) => Error::Damaged { remote, cause },
+            Failure::Other(error) => error,
+        }
+    }
+
+    // ---- writing
+
+    /// Opens the way for commands, and shows the refs of this moment.
+    pub(crate) fn door(&self, call: Call<'_>) -> Result<(Door, BTreeMap<RefName, Tip>), Error> {
+        match &self.route {
+            Route::Own(_) => Ok((Door::Own, self.refs(call, &Refs::default())?.tips)),
+            Route::Near(_) | Route::Far => {
+                let (receiver, tips) = Receiver::open(&self.opening(call)?, &call.remotes.options().limits)?;
+                Ok((Door::Push(Box::new(receiver)), tips))
+            }
+        }
+    }
+
+    /// Fetches commits that a door has shown, if they are not here.
+    pub(crate) fn need(
+        &self,
+        call: Call<'_>,
+        tips: &BTreeMap<RefName, Tip>,
+        ids: &[ObjectId],
+    ) -> Result<(), Error> {
+        let objects = self.objects(call)?;
+        if ids.iter().all(|id| objects.has(*id)) || !matches!(self.route, Route::Far) {
+            return Ok(());
+        }
+        let session = Session::open(&self.opening(call)?, call.progress)?;
+        let wanted = |tip: &Tip| ids.contains(&tip.object);
+        let tips =
+            tips.iter().filter(|(_, tip)| wanted(tip)).map(|(name, tip)| (name.clone(), *tip)).collect();
+        self.fetch(call, session, &tips, &BTreeMap::new())
+    }
+
+    /// Keeps a pack of staged objects, so that they can be pushed again. In a mirror they are kept apart from the objects
+    /// that the remote has: what is among those is not sent.
+    pub(crate) fn keep(&self, call: Call<'_>, staged: &[u8]) -> Result<Kept, Error> {
+        if let Route::Own(folder) = &self.route {
+            let packs = folder.join("objects/pack");
+            let guard = own::look(folder).map_err(failed("cannot look at", folder))?;
+            let kept = pack::keep(staged, &packs).map_err(failed("cannot write to", &packs))?;
+            drop(guard);
+            return Ok(kept);
+        }
+        let guard = self.mirror.lock(Use::Write, call.cancel, call.progress)?;
+        let packs = guard.staged().join("pack");
+        pack::keep(staged, &packs).map_err(failed("cannot write to", &packs))
+    }
+
+    /// Puts what was kept where it belongs, now that the outcome is known.
+    pub(crate) fn settle(&self, call: Call<'_>, kept: Kept, outcome: Outcome) -> Result<(), Error> {
+        match (&self.route, outcome) {
+            // In a repository of our own others may build upon the objects already.
+            (_, Outcome::Unknown) | (Route::Own(_), Outcome::Landed | Outcome::NotLanded) => {}
+            (Route::Near(_), Outcome::Landed | Outcome::NotLanded) | (Route::Far, Outcome::NotLanded) => {
+                kept.remove();
+            }
+            (Route::Far, Outcome::Landed) => {
+                let guard = self.mirror.lock(Use::Write, call.cancel, call.progress)?;
+                let packs = guard.packs();
+                kept.move_to(&packs).map_err(failed("cannot write to", &packs))?;
+                pack::remove_oldest(&guard.staged().join("pack"), MAX_STAGED);
+                self.tidy(&guard)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The objects that are here, and those that were staged and kept.
+    pub(crate) fn with_staged(&self, call: Call<'_>) -> Result<Objects, Error> {
+        let objects = self.objects(call)?;
+        if matches!(self.route, Route::Own(_)) {
+            return Ok(objects);
+        }
+        let guard = self.mirror.lock(Use::Write, call.cancel, call.progress)?;
+        let (packs, staged) = (guard.packs(), guard.staged());
+        let fail = failed("cannot read", &staged);
+        let folder = packs.parent().unwrap_or(&packs);
+        let folder = folder.canonicalize().map_err(&fail)?;
+        std::fs::create_dir_all(staged.join("info")).map_err(&fail)?;
+        std::fs::write(staged.join("info/alternates"), format!("{}\n", folder.display())).map_err(&fail)?;
+        Objects::open(&staged, &self.cache).map_err(&fail)
+    }
+
+    /// Puts small packs of an own repository together.
+    pub(crate) fn tidy_own(&self) -> Result<(), Error> {
+        let Route::Own(folder) = &self.route else { return Ok(()) };
+        let packs = folder.join("objects/pack");
+        let fail = failed("cannot put packs together in", &packs);
+        let Some(small) = pack::too_many(&packs).map_err(&fail)? else { return Ok(()) };
+        let guard = own::work(folder).map_err(failed("cannot lock", folder))?;
+        let objects = Objects::open(&folder.join("objects"), &self.cache).map_err(&fail)?;
+        pack::put_together(&small, &packs, objects.handle()).map_err(&fail)?;
+        *self.opened() = None;
+        drop(guard);
+        Ok(())
+    }
+
+    /// Sends commands through a door.
+    pub(crate) fn send(
+        &self,
+        call: Call<'_>,
+        door: Door,
+        commands: &[Command],
+        pack: &[u8],
+    ) -> Result<Report, push::Failure> {
+        let receiver = match door {
+            Door::Push(receiver) => return receiver.send(commands, pack),
+            Door::Own => match &self.route {
+                Route::Own(folder) => folder,
+                Route::Near(_) | Route::Far => return Ok(Report::default()),
+            },
+        };
+        let objects = self.objects(call).map_err(push::Failure::NotSent)?;
+        let peel = |id| super::nodes::peeled(&objects, id);
+        let swap = own::swap(receiver, commands, &peel);
+        let swap =
+            swap.map_err(|cause| push::Failure::Lost(failed("cannot move refs in", receiver)(cause)))?;
+        let mut report = Report::default();
+        let reason = match swap {
+            Swap::Done => None,
+            Swap::Moved(names) => Some(format!("failed to update ref: {names:?} moved")),
+            Swap::Busy(path) => Some(format!("failed to update ref: {} is locked", path.display())),
+        };
+        for command in commands {
+            report.refs.insert(command.name.to_string(), reason.clone());
+        }
+        Ok(report)
+    }
+}
+
+impl Door {
+    pub(crate) fn is_atomic(&self) -> bool {
+        match self {
+            Self::Own => true,
+            Self::Push(receiver) => receiver.is_atomic(),
+        }
+    }
+}
+
+/// How many packs of pushes with an unknown outcome are kept.
+const MAX_STAGED: usize = 256;
+
+/// How many commits we tell a server about.
+const MAX_HAVES: usize = 64;
+
+/// The values of refs as commands have them.
+pub(crate) fn value(tips: &BTreeMap<RefName, Tip>, name: &RefName) -> Option<GitObjectId> {
+    tips.get(name).map(|tip| crate::tree::our_id(tip.object))
+}

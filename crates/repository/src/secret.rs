@@ -1,0 +1,127 @@
+//! Credentials that others keep, for remotes of a server.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Arc;
+
+/// Where credentials are kept. Asked each time a connection is opened, so that a change counts from the next one on.
+pub trait Credentials: Send + Sync {
+    /// The credential of this name.
+    ///
+    /// # Errors
+    /// A text for people, without anything secret in it.
+    fn resolve(&self, name: &CredentialName) -> Result<Credential, String>;
+}
+
+/// The name of a credential, `namespace/name` for a Secret.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CredentialName(pub String);
+
+/// What proves who we are, and what we trust. Neither `Debug` nor any error shows it.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Credential {
+    /// What is shown to the server.
+    pub proof: Proof,
+    /// Certificates (PEM) of authorities that are trusted beside those of the system.
+    pub ca_bundle: Option<Vec<u8>>,
+}
+
+/// What is shown to a server.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub enum Proof {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// `username` and `password`.
+    Basic {
+        /// The user.
+        user: String,
+        /// The password.
+        password: String,
+    },
+    /// `bearerToken`.
+    Bearer(String),
+    /// `ssh-privatekey`, and `known_hosts` where there is one.
+    SshKey {
+        /// The private key.
+        key: String,
+        /// The keys of servers that are trusted.
+        known_hosts: Option<String>,
+    },
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let proof = match &self.proof {
+            Proof::Nothing => "nothing",
+            Proof::Basic { .. } => "basic",
+            Proof::Bearer(_) => "bearer",
+            Proof::SshKey { .. } => "ssh key",
+        };
+        write!(f, "Credential({proof})")
+    }
+}
+
+impl fmt::Debug for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Proof(…)")
+    }
+}
+
+/// As whom a connection is opened.
+#[derive(Clone)]
+pub(crate) enum Access {
+    /// As Git's configuration and its helpers say.
+    Helpers,
+    /// With this and nothing else.
+    Given(Arc<Credential>),
+}
+
+impl Access {
+    pub(crate) fn asks_helpers(&self) -> bool {
+        matches!(self, Self::Helpers)
+    }
+
+    /// The header `Authorization`.
+    pub(crate) fn authorization(&self) -> Option<String> {
+        let Self::Given(credential) = self else { return None };
+        match &credential.proof {
+            Proof::Basic { user, password } => Some(basic(user, password)),
+            Proof::Bearer(token) => Some(format!("Bearer {token}")),
+            Proof::Nothing | Proof::SshKey { .. } => None,
+        }
+    }
+
+    pub(crate) fn ca_bundle(&self) -> Option<&[u8]> {
+        match self {
+            Self::Helpers => None,
+            Self::Given(credential) => credential.ca_bundle.as_deref(),
+        }
+    }
+
+    /// A folder with the key that only we can read; it goes away when it is dropped.
+    pub(crate) fn key_folder(&self) -> io::Result<Option<tempfile::TempDir>> {
+        let Self::Given(credential) = self else { return Ok(None) };
+        let Proof::SshKey { key, known_hosts } = &credential.proof else { return Ok(None) };
+        let folder = tempfile::TempDir::with_prefix("lanai-key-")?;
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            let mut file = std::fs::File::options().create_new(true).write(true).mode(0o600).open(path)?;
+            file.write_all(text.trim_end().as_bytes())?;
+            file.write_all(b"\n")
+        };
+        write("key", key)?;
+        if let Some(known_hosts) = known_hosts {
+            write("known_hosts", known_hosts)?;
+        }
+        Ok(Some(folder))
+    }
+}
+
+/// `Authorization` for a user and a password.
+pub(crate) fn basic(user: &str, password: &str) -> String {
+    use base64::Engine as _;
+    let pair = format!("{user}:{password}");
+    format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair))
+}

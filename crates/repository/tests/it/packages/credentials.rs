@@ -1,0 +1,204 @@
+//! Who may see what, and what nobody may see.
+
+use std::sync::Arc;
+use std::thread;
+
+use lanai_repository::packages::{NoJournal, Operation};
+use lanai_repository::{Credentials as _, Error, Proof, Silent};
+
+use super::{Kind, PASSWORD, USER, World, basic, lines, publish_content, save, snapshot, write};
+use crate::server::{Behaviour, Server};
+
+/// The mirror is shared, what was listed is not.
+#[test]
+fn an_id_opens_nothing_for_who_was_not_shown_it() {
+    let world = World::new(Kind::Http);
+    let mine = world.open();
+    write(&mine, Operation::CreateBranch).unwrap();
+    write(&mine, publish_content("secret", "w", "1")).unwrap();
+    let (refs, seen) = snapshot(&mine);
+    let found = seen.revisions.iter().find(|found| found.revision.get() == 1).unwrap();
+    assert!(mine.read(&refs, found.commit, &found.package, &Silent).is_ok());
+
+    // Another namespace has no access: nothing is listed, so nothing is read, although it is all in the mirror.
+    world.secrets.set("other/git", Proof::Bearer("wrong".to_owned()));
+    let other = world.open_as("other/git", "");
+    assert!(matches!(other.poll(&Silent), Err(Error::Credentials { .. })));
+    let nothing = lanai_repository::packages::Refs::default();
+    let error = other.read(&nothing, found.commit, &found.package, &Silent).unwrap_err();
+    assert!(matches!(error, Error::UnknownCommit { .. }), "{error}");
+
+    // A commit that no ref leads to any more is not read either.
+    let gone = write(&mine, save("p", "w", "1", None)).unwrap().commit.unwrap();
+    mine.poll(&Silent).unwrap();
+    world.git(&["branch", "-D", "drafts/p/w"]);
+    let refs = mine.poll(&Silent).unwrap();
+    let error = mine.read(&refs, gone, &"p".parse().unwrap(), &Silent).unwrap_err();
+    assert!(matches!(error, Error::UnknownCommit { .. }), "{error}");
+    let old = refs.commit(&"refs/heads/main".parse().unwrap()).unwrap();
+    assert!(mine.read(&refs, old, &"secret".parse().unwrap(), &Silent).is_ok());
+}
+
+#[test]
+fn a_changed_credential_counts_from_the_next_call_on() {
+    let world = World::new(Kind::Http);
+    let repository = world.open();
+    repository.poll(&Silent).unwrap();
+    let server = world.server.as_ref().unwrap();
+    server.set(Behaviour { authorization: Some("Bearer new-token".to_owned()), ..Behaviour::default() });
+    assert!(matches!(repository.poll(&Silent), Err(Error::Credentials { .. })));
+    world.secrets.set("ns/git", Proof::Bearer("new-token".to_owned()));
+    repository.poll(&Silent).unwrap();
+    write(&repository, Operation::CreateBranch).unwrap();
+}
+
+#[test]
+fn a_credential_does_not_follow_a_redirect_to_another_place() {
+    let world = World::new(Kind::Http);
+    let elsewhere = Server::start(
+        &world.home.path().join("served"),
+        Behaviour { authorization: Some("Basic never".to_owned()), ..Behaviour::default() },
+    );
+    let authorization = Some(basic(USER, PASSWORD));
+    let moved = Some(("/remote.git".to_owned(), elsewhere.url("remote.git")));
+    world.server.as_ref().unwrap().set(Behaviour { authorization, moved, ..Behaviour::default() });
+    let error = world.open().poll(&Silent).unwrap_err();
+    assert!(
+        matches!(&error, Error::Credentials { cause, .. } if cause.contains("does not belong")),
+        "{error}"
+    );
+    assert!(!elsewhere.requests().is_empty(), "it was asked");
+    assert_eq!(elsewhere.authorizations(), [None::<String>], "without a word about who we are");
+}
+
+/// Nothing that is said in any failure shows a secret.
+#[test]
+fn secrets_are_in_no_text() {
+    let world = World::new(Kind::Http);
+    let token = "t0ken-xyzzy";
+    world.secrets.set("ns/bearer", Proof::Bearer(token.to_owned()));
+    let key = "-----BEGIN OPENSSH PRIVATE KEY-----\nabc-plugh\n";
+    world.secrets.set("ns/key", Proof::SshKey { key: key.to_owned(), known_hosts: None });
+    let server = world.server.as_ref().unwrap();
+    let mut texts = Vec::new();
+    let authorization = Some(basic(USER, PASSWORD));
+    let behaviours = [
+        Behaviour { authorization: Some("Basic other".to_owned()), ..Behaviour::default() },
+        Behaviour {
+            always: Some((500, "broken".to_owned())),
+            authorization: authorization.clone(),
+            ..Behaviour::default()
+        },
+        Behaviour {
+            always: Some((403, "not you".to_owned())),
+            authorization: authorization.clone(),
+            ..Behaviour::default()
+        },
+        Behaviour {
+            always: Some((404, "what?".to_owned())),
+            authorization: authorization.clone(),
+            ..Behaviour::default()
+        },
+        Behaviour {
+            always: Some((200, "<html>".to_owned())),
+            authorization: authorization.clone(),
+            ..Behaviour::default()
+        },
+        Behaviour {
+            moved: Some(("/remote.git".to_owned(), "http://127.0.0.1:1/x.git".to_owned())),
+            authorization,
+            ..Behaviour::default()
+        },
+    ];
+    for behaviour in behaviours {
+        server.set(behaviour);
+        for credential in ["ns/git", "ns/bearer", "ns/key", "ns/none"] {
+            let repository = world.open_as(credential, "");
+            let poll = repository.poll(&Silent).unwrap_err();
+            texts.push(format!("{poll} {poll:?}"));
+            let error = write(&repository, Operation::CreateBranch).unwrap_err();
+            texts.push(format!("{error} {error:?}"));
+            texts.push(format!("{:?}", repository.spec()));
+        }
+    }
+    let ssh = super::open(&world.all, "ssh://127.0.0.1:1/x.git", "ns/key", "");
+    texts.push(format!("{:?}", ssh.poll(&Silent).unwrap_err()));
+    texts
+        .push(format!("{:?}", world.secrets.resolve(&lanai_repository::CredentialName("ns/git".to_owned()))));
+    let encoded = basic(USER, PASSWORD);
+    for text in texts {
+        for secret in [PASSWORD, token, "abc-plugh", encoded.trim_start_matches("Basic ")] {
+            assert!(!text.contains(secret), "{text}");
+        }
+    }
+}
+
+#[test]
+fn polls_at_the_same_time_share_one() {
+    let world = World::new(Kind::Http);
+    let repository = world.open();
+    write(&repository, Operation::CreateBranch).unwrap();
+    repository.poll(&Silent).unwrap();
+    let server = world.server.as_ref().unwrap();
+    let before = server.requests().len();
+    thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| repository.poll(&Silent).unwrap());
+        }
+    });
+    // A poll is a greeting and a listing.
+    let used = server.requests().len() - before;
+    assert!(used < 16 * 2, "{used}");
+}
+
+#[test]
+fn a_broken_or_deleted_mirror_heals() {
+    let world = World::new(Kind::Http);
+    let repository = world.open();
+    write(&repository, Operation::CreateBranch).unwrap();
+    write(&repository, publish_content("p", "w", "1")).unwrap();
+    let expected = ["p main -1 Published", "p w 1 Published"];
+    assert_eq!(lines(&snapshot(&repository).1), expected);
+    let mirrors = world.home.path().join("cache/full/git");
+    std::fs::remove_dir_all(&mirrors).unwrap();
+    let fresh = world.restarted(Arc::new(NoJournal));
+    assert_eq!(lines(&snapshot(&fresh).1), expected, "deleted");
+    // All packs are cut short.
+    let mirror = std::fs::read_dir(&mirrors)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.is_dir())
+        .unwrap();
+    for entry in std::fs::read_dir(mirror.join("objects/pack")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "pack") {
+            std::fs::remove_file(&path).unwrap();
+            std::fs::write(&path, "PACK").unwrap();
+        }
+    }
+    let fresh = world.restarted(Arc::new(NoJournal));
+    let (refs, seen) = snapshot(&fresh);
+    assert_eq!(lines(&seen), expected, "damaged");
+    let found = seen.revisions.iter().find(|found| found.revision.get() == 1).unwrap();
+    assert!(fresh.read(&refs, found.commit, &found.package, &Silent).is_ok());
+    write(&fresh, publish_content("p", "w2", "2")).unwrap();
+    world.fsck();
+}
+
+#[test]
+fn a_directory_is_all_that_is_seen_of_a_repository() {
+    let world = World::new(Kind::Own);
+    let whole = world.open();
+    write(&whole, Operation::CreateBranch).unwrap();
+    write(&whole, publish_content("top", "w", "1")).unwrap();
+    let inside = world.open_as("ns/git", "team/a");
+    let done = write(&inside, publish_content("pkg", "w", "1")).unwrap();
+    assert_eq!(done.revision.unwrap().get(), 1);
+    assert_eq!(lines(&snapshot(&inside).1), ["pkg main -1 Published", "pkg w 1 Published"]);
+    assert_eq!(world.refs(), ["refs/heads/main", "refs/tags/team/a/pkg/v1", "refs/tags/top/v1"]);
+    assert_eq!(world.git(&["log", "-1", "--format=%s", "main"]), "Approving package revision team/a/pkg/1");
+    assert_eq!(lines(&snapshot(&whole).1).len(), 4);
+    write(&inside, publish_content("pkg", "w2", "2")).unwrap();
+    assert_eq!(lines(&snapshot(&inside).1).len(), 3);
+    world.fsck();
+}

@@ -1,0 +1,228 @@
+//! Pushes that go wrong: lost answers, remotes that refuse, remotes that cannot move several refs at once.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lanai_repository::Silent;
+use lanai_repository::packages::{Intent, Journal, Operation, Outcome, Source, Stage, WriteError};
+
+use super::{Kind, World, publish, publish_content, save, write};
+use crate::server::Behaviour;
+
+/// A journal that remembers what it was told.
+#[derive(Default)]
+pub(crate) struct Remembering(Mutex<Vec<(Intent, Option<Outcome>)>>);
+
+impl Remembering {
+    pub(crate) fn all(&self) -> Vec<(Intent, Option<Outcome>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Journal for Remembering {
+    fn begin(&self, intent: &Intent) -> Result<(), String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((intent.clone(), None));
+        Ok(())
+    }
+
+    fn end(&self, intent: &Intent, outcome: Outcome) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = all.iter_mut().rev().find(|(begun, _)| begun == intent).expect("it was begun");
+        last.1 = Some(outcome);
+    }
+}
+
+/// A journal that keeps nothing: the process dies before the push.
+struct Dying;
+
+impl Journal for Dying {
+    fn begin(&self, _: &Intent) -> Result<(), String> {
+        Err("the disk is full".to_owned())
+    }
+
+    fn end(&self, _: &Intent, _: Outcome) {}
+}
+
+#[test]
+fn an_answer_that_is_lost_is_asked_for_again() {
+    for (lose_answers, lose_pushes) in [(1, 0), (0, 1), (2, 0), (0, 2), (1, 1)] {
+        let journal = Arc::new(Remembering::default());
+        let world = World::with(Kind::Http, Behaviour::default(), Arc::<Remembering>::clone(&journal));
+        let repository = world.open();
+        write(&repository, Operation::CreateBranch).unwrap();
+        let server = world.server.as_ref().unwrap();
+        let authorization = Some(super::basic(super::USER, super::PASSWORD));
+        server.set(Behaviour { authorization, lose_answers, lose_pushes, ..Behaviour::default() });
+        let done = write(&repository, publish_content("p", "w", "1")).unwrap();
+        assert_eq!(done.revision.unwrap().get(), 1);
+        assert_eq!(world.refs(), ["refs/heads/main", "refs/tags/p/v1"]);
+        assert_eq!(world.git(&["rev-list", "--count", "--first-parent", "main"]), "2", "it is there once");
+        let (intent, outcome) = journal.all().pop().unwrap();
+        assert_eq!((intent.commands.len(), outcome), (2, Some(Outcome::Landed)));
+        world.fsck();
+    }
+}
+
+#[test]
+fn an_answer_that_cannot_be_had_is_unknown_and_settled_later() {
+    for (lose_answers, lose_pushes, expected) in [(100, 0, 1), (0, 100, 1)] {
+        let journal = Arc::new(Remembering::default());
+        let world = World::with(Kind::Http, Behaviour::default(), Arc::<Remembering>::clone(&journal));
+        let repository = world.open();
+        write(&repository, Operation::CreateBranch).unwrap();
+        let server = world.server.as_ref().unwrap();
+        let authorization = Some(super::basic(super::USER, super::PASSWORD));
+        let well = Behaviour { authorization, ..Behaviour::default() };
+        server.set(Behaviour { lose_answers, lose_pushes, ..well.clone() });
+        let answer = write(&repository, publish_content("p", "w", "1"));
+        let (intent, outcome) = journal.all().pop().unwrap();
+        if lose_pushes > 0 {
+            assert!(matches!(answer, Err(WriteError::Unknown { .. })), "{answer:?}");
+            assert_eq!(outcome, Some(Outcome::Unknown));
+            server.set(well.clone());
+            // Another process finds the intent, and what was staged for it.
+            let other = world.restarted(Arc::new(lanai_repository::packages::NoJournal));
+            assert_eq!(other.recover(&intent, &Silent).unwrap(), Outcome::Landed);
+            assert_eq!(other.recover(&intent, &Silent).unwrap(), Outcome::Landed, "once more does no harm");
+        } else {
+            assert!(answer.is_ok(), "the next look shows it: {answer:?}");
+        }
+        assert_eq!(world.git(&["rev-list", "--count", "p/v1"]), "3");
+        assert_eq!(world.git(&["tag", "--list", "p/*"]).lines().count(), expected);
+        world.fsck();
+    }
+}
+
+/// A process that died before its push: the same commands land later, or prove that they cannot.
+#[test]
+fn an_intent_of_a_dead_process_lands_or_cannot_any_more() {
+    for kind in [Kind::Own, Kind::Near, Kind::Http] {
+        for is_overtaken in [false, true] {
+            let journal = Arc::new(Remembering::default());
+            let world = World::with(kind, Behaviour::default(), Arc::<Remembering>::clone(&journal));
+            let repository = world.open();
+            write(&repository, Operation::CreateBranch).unwrap();
+            let at = write(&repository, save("p", "w", "1", None)).unwrap().commit.unwrap();
+            write(&repository, publish("p", "w", Source::Branch { stage: Stage::Draft, at })).unwrap();
+            let intent = journal.all().pop().unwrap().0;
+            // As if the push had not happened: the refs are where they were.
+            for command in &intent.commands {
+                match command.old {
+                    Some(old) => drop(world.git(&["update-ref", command.name.as_str(), &old.to_string()])),
+                    None => drop(world.git(&["update-ref", "-d", command.name.as_str()])),
+                }
+            }
+            if is_overtaken {
+                world.outsider("main", "theirs", "x");
+            }
+            let other = world.restarted(Arc::new(lanai_repository::packages::NoJournal));
+            let outcome = other.recover(&intent, &Silent).unwrap();
+            if is_overtaken {
+                assert_eq!(outcome, Outcome::NotLanded, "{kind:?}");
+                assert_eq!(world.refs(), ["refs/heads/drafts/p/w", "refs/heads/main"]);
+            } else {
+                assert_eq!(outcome, Outcome::Landed, "{kind:?}");
+                assert_eq!(world.refs(), ["refs/heads/main", "refs/tags/p/v1"]);
+            }
+            world.fsck();
+        }
+    }
+}
+
+#[test]
+fn nothing_is_pushed_that_could_not_be_noted() {
+    let world = World::new(Kind::Own);
+    write(&world.open(), Operation::CreateBranch).unwrap();
+    let error = write(&world.restarted(Arc::new(Dying)), publish_content("p", "w", "1")).unwrap_err();
+    assert!(error.to_string().contains("the disk is full"), "{error}");
+    assert_eq!(world.refs(), ["refs/heads/main"]);
+}
+
+#[test]
+fn a_protected_branch_refuses_in_its_own_words_at_once() {
+    for kind in [Kind::Near, Kind::Http] {
+        let world = World::new(kind);
+        let repository = world.open();
+        write(&repository, Operation::CreateBranch).unwrap();
+        super::group::hook(
+            &world,
+            "update",
+            "case $1 in refs/heads/main) echo 'GH006: main is protected' >&2; exit 1;; esac",
+        );
+        let error = write(&repository, publish_content("p", "w", "1")).unwrap_err();
+        assert!(matches!(error, WriteError::Refused { .. }), "{error}");
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "\"{}\" refuses \"refs/heads/main\": hook declined: GH006: main is protected; error: hook declined to update refs/heads/main",
+                world.address
+            )
+        );
+        if let Some(server) = &world.server {
+            let pushes = server
+                .requests()
+                .iter()
+                .filter(|line| line.starts_with("POST") && line.ends_with("receive-pack"))
+                .count();
+            assert_eq!(pushes, 2, "one for the branch, one that was refused");
+        }
+        assert_eq!(world.refs(), ["refs/heads/main"]);
+    }
+}
+
+#[test]
+fn a_remote_without_atomic_pushes_goes_step_by_step() {
+    for kind in [Kind::Near, Kind::Http] {
+        let journal = Arc::new(Remembering::default());
+        let world = World::with(kind, Behaviour::default(), Arc::<Remembering>::clone(&journal));
+        world.git(&["config", "receive.advertiseAtomic", "false"]);
+        let repository = world.open();
+        write(&repository, Operation::CreateBranch).unwrap();
+        let at = write(&repository, save("p", "w", "1", None)).unwrap().commit.unwrap();
+        let source = Source::Branch { stage: Stage::Draft, at };
+        let done = write(&repository, publish("p", "w", source)).unwrap();
+        assert_eq!(done.revision.unwrap().get(), 1);
+        assert_eq!(world.refs(), ["refs/heads/main", "refs/tags/p/v1"]);
+        // Main refuses: what was made before it is taken back.
+        super::group::hook(&world, "update", "case $1 in refs/heads/main) echo 'not now' >&2; exit 1;; esac");
+        let error = write(&repository, publish_content("q", "w", "1")).unwrap_err();
+        assert!(error.to_string().contains("hook declined: not now"), "{error}");
+        assert_eq!(world.refs(), ["refs/heads/main", "refs/tags/p/v1"], "the tag is gone again");
+        std::fs::remove_file(world.folder.join("hooks/update")).unwrap();
+
+        // A process dies after each step; the next one goes on or goes back.
+        write(&repository, publish_content("q", "w", "1")).unwrap();
+        let intent = journal.all().pop().unwrap().0;
+        let main = intent.commands.iter().find(|command| command.name.as_str() == "refs/heads/main").unwrap();
+        let tag = intent.commands.iter().find(|command| command.name.as_str() == "refs/tags/q/v1").unwrap();
+        let back = main.old.unwrap().to_string();
+        world.git(&["update-ref", "refs/heads/main", &back]);
+        let other = world.restarted(Arc::new(lanai_repository::packages::NoJournal));
+        assert_eq!(other.recover(&intent, &Silent).unwrap(), Outcome::Landed, "after the tag: goes on");
+        assert_eq!(world.git(&["rev-parse", "main"]), main.new.unwrap().to_string());
+        world.git(&["update-ref", "refs/heads/main", &back]);
+        let theirs = world.outsider("main", "theirs", "x");
+        assert_eq!(other.recover(&intent, &Silent).unwrap(), Outcome::NotLanded, "main moved on: goes back");
+        assert_eq!(world.git(&["rev-parse", "main"]), theirs);
+        assert!(!world.refs().contains(&tag.name.to_string()), "{:?}", world.refs());
+        world.fsck();
+    }
+}
+
+#[test]
+fn trouble_that_passes_is_waited_for_and_other_trouble_is_not() {
+    let authorization = Some(super::basic(super::USER, super::PASSWORD));
+    for (status, times, works) in
+        [(503, 2, true), (429, 1, true), (503, 50, false), (500, 1, false), (404, 1, false)]
+    {
+        let world = World::new(Kind::Http);
+        let server = world.server.as_ref().unwrap();
+        server.set(Behaviour {
+            troubles: Some((times, status)),
+            authorization: authorization.clone(),
+            ..Behaviour::default()
+        });
+        let result = world.open().poll(&Silent);
+        assert_eq!(result.is_ok(), works, "{status} {times}: {result:?}");
+        assert!(server.requests().len() <= 6, "{status}: there is a bound: {:?}", server.requests());
+    }
+}
