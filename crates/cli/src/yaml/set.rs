@@ -1,7 +1,7 @@
 //! `lanai yaml set`: changes, adds or deletes one value.
 
 use lanai_yaml::path::Segment;
-use lanai_yaml::{Content, Document, Kind, Path, Resolved, Stream};
+use lanai_yaml::{Content, Document, Kind, NodeRef, Path, Resolved, Stream};
 
 use super::deliver;
 use super::select::{Purpose, choose};
@@ -97,6 +97,21 @@ fn surprises(before: &Document, after: &Document, path: &Path) -> Vec<String> {
             ));
         }
     }
+    for (at, segment) in path.segments().iter().enumerate() {
+        let Segment::Match { key, value } = segment else { continue };
+        let above: Path = path.segments()[..at].iter().cloned().collect();
+        let list = before.root().find(&above).ok().into_iter().flat_map(|list| list.target().items());
+        let is_meant =
+            |item: &NodeRef<'_>| item.target().get(key).is_some_and(|found| found.target().value() == *value);
+        let meant = list.filter(is_meant).count();
+        if meant > 1 {
+            found.push(format!("{meant} items of {above} have {key}={value}; the first one was meant"));
+        }
+    }
+    let reads = |document: &Document| document.root().deserialize::<serde_json::Value>();
+    if let (Ok(_), Err(error)) = (reads(before), reads(after)) {
+        found.push(format!("the document can no longer be read as data: {error}"));
+    }
     let meaning =
         |document: &Document| document.root().find(path).ok().map(|node| (node.kind(), node.resolved()));
     if let (Some((Kind::Scalar, Resolved::Str)), Some((Kind::Scalar, now))) =
@@ -127,7 +142,7 @@ fn parse(value: &str) -> Result<Content, Failure> {
         if error.hint.is_some() { failure } else { failure.hint(hint) }
     })?;
     if document.is_empty() {
-        let why = if value.trim().is_empty() { "VALUE is empty" } else { "VALUE is only a comment" };
+        let why = if value.contains('#') { "VALUE is only a comment" } else { "VALUE is empty" };
         return Err(Failure::new(format!("{why}: write null for no value")).hint(hint));
     }
     Ok(Content::from(document))

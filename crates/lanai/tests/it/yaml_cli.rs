@@ -527,3 +527,24 @@ mod unix {
         assert_ne!(inode(), first, "a new file has taken its name: nobody sees half of it");
     }
 }
+
+#[test]
+fn what_people_may_not_expect_is_noted() {
+    let text = "l:\n- name: x\n  v: 1\n- name: x\n  v: 2\na: &a {q: 1}\nb:\n  <<: *a\n";
+    let folder = Folder::with(&[("f.yaml", text), ("twice.yaml", "c: {x: 1, x: 2}\nd: {x: 3}\n")]);
+    let noted = |file: &str, path: &str, value: &str, note: &str| {
+        let told = folder.run(&["set", file, path, value, "--dry-run"], "", &[]).stderr;
+        assert!(told.contains(note), "{path}: {told}");
+    };
+    noted("f.yaml", "l[name=x].v", "9", "2 items of l have name=x; the first one was meant");
+    noted("f.yaml", "a", "5", "the document can no longer be read as data: b: line 6, column 7: a merge key");
+    noted(
+        "twice.yaml",
+        "c.x",
+        "5",
+        "the key \"x\" stands more than once in a mapping; the first one was meant",
+    );
+    noted("twice.yaml", "d.x", "---", "VALUE is empty: write null");
+    let once = folder.run(&["set", "twice.yaml", "d.x", "5", "--dry-run"], "", &[]);
+    assert_eq!(once.stderr, "", "it stands once in its mapping");
+}

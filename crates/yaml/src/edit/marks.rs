@@ -139,6 +139,22 @@ impl Tree {
                     return;
                 }
             }
+            // Readers put it before one that the child has on its own line.
+            let own = line.trim();
+            let is_joined = self.comment(child, CommentPlace::Line).is_some_and(|comment| {
+                let first = comment.text.as_deref().and_then(|text| text.lines().next());
+                !comment.changed && first == Some(own) && comment.span.start > start
+            });
+            if is_joined {
+                let span = Span { start, end: start + Span::new(own.len(), 0).start };
+                self.comments_mut(id).line = Some(Comment { span, text: None, changed: false });
+                let joined = self.comments_mut(child).line.as_mut();
+                let rest = |text: &str| text.split_once('\n').map(|(_, rest)| rest.into());
+                if let Some(comment) = joined {
+                    comment.text = comment.text.as_deref().and_then(rest);
+                }
+                return;
+            }
             at = self.node(child).first.get().filter(|_| self.node(child).kind != Kind::Alias);
         }
     }

@@ -1,5 +1,7 @@
 //! Styles and comments.
 
+use std::sync::Arc;
+
 use super::proof::KeptComments;
 use super::{CommentPlace, Error, NodeMut};
 use crate::content::Content;
@@ -129,6 +131,13 @@ impl NodeMut<'_> {
 
     /// Sets a comment that can stand there.
     pub(super) fn write_comment(&mut self, place: CommentPlace, text: &str) {
+        let source = Arc::clone(&self.document.source);
+        let above: Vec<NodeId> =
+            std::iter::successors(self.read().parent(), |node| node.parent()).map(|node| node.id).collect();
+        let tree = self.tree();
+        for collection in above {
+            tree.hand_up_comment(collection, &source);
+        }
         let id = if place == CommentPlace::Line { self.owner_of_line() } else { self.id };
         let tree = self.tree();
         let text = if place == CommentPlace::Line {

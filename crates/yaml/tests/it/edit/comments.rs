@@ -215,3 +215,28 @@ fn a_comment_is_set_beside_a_value_that_moved_up_to_its_key() {
     check("a:\n - |\n  text\nb: 1\n", edit, "a: true # c\nb: 1\n");
     check("a:\n - 1\nb: 1\n", edit, "a: true # c\nb: 1\n");
 }
+
+#[test]
+fn a_comment_beside_an_anchor_or_a_tag_is_not_that_of_the_first_entry() {
+    let say = |root: &mut NodeMut<'_>| {
+        let mut item = root.reborrow().get_mut("d").and_then(|list| list.at_mut(0)).expect("there is one");
+        item.set("w").expect("it can be set");
+        item.set_comment(CommentPlace::Line, "# new").expect("it can be set");
+    };
+    for beside in ["&x", "!!seq", "!t", "!t &x"] {
+        let (before, after) =
+            (format!("d: {beside} # important\n- v\n"), format!("d: {beside} # important\n- w # new\n"));
+        check(&before, say, &after);
+    }
+    let clear = |root: &mut NodeMut<'_>| {
+        let mut item = root.reborrow().get_mut("d").and_then(|list| list.at_mut(0)).expect("there is one");
+        item.set_comment(CommentPlace::Line, "").expect("it can be set");
+    };
+    check("d: &x # important\n- v # old\n", clear, "d: &x # important\n- v\n");
+    check("d: &x # important\n- v\n", clear, "d: &x # important\n- v\n");
+    let remove = |root: &mut NodeMut<'_>| {
+        let mut list = root.reborrow().get_mut("d").expect("there is one");
+        assert!(list.remove_item(0).expect("it can go"));
+    };
+    check("d: &x # important\n- v # old\n- w\n", remove, "d: &x # important\n- w\n");
+}

@@ -25,7 +25,8 @@ impl PartialEq for Value {
         match (self, other) {
             (Value::Scalar { means: Means::Null, .. }, Value::Scalar { means: Means::Null, .. }) => true,
             (Value::Scalar { text, means }, Value::Scalar { text: other, means: others }) => {
-                text == other && means == others
+                // JSON has other words for some.
+                means == others && (text == other || *means != Means::Str)
             }
             (Value::Sequence(items), Value::Sequence(others)) => items == others,
             (Value::Mapping(pairs), Value::Mapping(others)) => pairs == others,
