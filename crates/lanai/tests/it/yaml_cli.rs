@@ -544,7 +544,7 @@ fn what_people_may_not_expect_is_noted() {
         "5",
         "the key \"x\" stands more than once in a mapping; the first one was meant",
     );
-    noted("twice.yaml", "d.x", "---", "VALUE is empty: write null");
+    noted("twice.yaml", "d.x", "...", "VALUE is empty: write null");
     let once = folder.run(&["set", "twice.yaml", "d.x", "5", "--dry-run"], "", &[]);
     assert_eq!(once.stderr, "", "it stands once in its mapping");
 }
