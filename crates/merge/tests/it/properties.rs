@@ -6,6 +6,7 @@ mod choices;
 mod merging;
 mod sides;
 mod silence;
+mod variants;
 
 use std::path::Path;
 
@@ -26,6 +27,11 @@ proptest! {
     #[test]
     fn merges_of_packages(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         merging::merge(&bytes);
+    }
+
+    #[test]
+    fn merges_of_variants(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+        variants::merge(&bytes);
     }
 
     #[test]

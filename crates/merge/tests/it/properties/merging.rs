@@ -11,7 +11,7 @@ use lanai_types::Limits;
 
 use super::choices::Choices;
 use super::sides::{Edits, Model, sides};
-use super::silence::{no_silent_choice, values};
+use super::silence::{no_silent_choice, no_two_of_one_kind, values};
 
 /// Any bytes: three small packages, or three texts under one name. Merging ends with a package or an error; no file and no
 /// resource goes without a reason; conflicts are real, and what no conflict is about does not depend on who wins.
@@ -25,23 +25,80 @@ pub fn merge(bytes: &[u8]) {
         return;
     }
     let [original, upstream, local] = [&sides.original, &sides.upstream, &sides.local].map(Model::package);
-    let _shown = Shown([&original, &upstream, &local]);
-    nothing_changes_nothing(&original, &upstream, &local);
     let all = [&original, &upstream, &local];
+    hold(all, &mut choices);
+    order_does_not_matter(all);
+}
+
+/// What holds for any merge.
+pub fn hold(all: [&Package; 3], choices: &mut Choices<'_>) {
+    let [original, upstream, local] = all;
+    let _shown = Shown(all);
+    nothing_changes_nothing(original, upstream, local);
     let theirs = merged(all, Policy::UpstreamWins, &[]);
     let ours = merged(all, Policy::LocalWins, &[]);
     nothing_is_dropped(all, &[&theirs, &ours]);
     no_silent_choice(all, &[&theirs, &ours]);
+    for merged in [&theirs, &ours] {
+        for (_, resource) in meaning(&merged.package) {
+            no_two_of_one_kind(&resource);
+        }
+    }
     conflicts_are_real(&theirs.conflicts);
     silence_is_agreement(all, &theirs, &ours);
     texts_are_symmetric(all, &theirs);
-    resolutions_hold(all, &theirs.conflicts, &mut choices);
+    resolutions_hold(all, &theirs.conflicts, choices);
     for strategy in [Strategy::FastForward, Strategy::ForceDeleteReplace, Strategy::CopyMerge] {
         let options = Options { strategy, ..Options::default() };
-        match three_way(&original, &upstream, &local, &options) {
+        match three_way(original, upstream, local, &options) {
             Ok(_) | Err(Error::LocallyModified(_)) => {}
             Err(error) => panic!("{strategy}: {error}"),
         }
+    }
+}
+
+/// The same packages with files under names of another order, put together in another order, give the same under these names.
+fn order_does_not_matter(all: [&Package; 3]) {
+    let _shown = Shown(all);
+    let plain = merged(all, Policy::UpstreamWins, &[]);
+    let [original, upstream, local] = all.map(renamed);
+    let other = merged([&original, &upstream, &local], Policy::UpstreamWins, &[]);
+    let values = |package: &Package| {
+        let all = meaning(package).into_iter();
+        all.map(|(name, resource)| (name, values(&resource))).collect::<Vec<_>>()
+    };
+    let found = renamed(&other.package);
+    assert_eq!(values(&found), values(&plain.package));
+    let others = |package: &Package| {
+        let all = package.iter().filter(|(path, _)| !lanai_krm::package::is_resource_name(path.file_name()));
+        all.map(|(path, file)| (path.clone(), file.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(others(&found), others(&plain.package));
+    let ids = |conflicts: &[Conflict], name: fn(&str) -> String| {
+        conflicts.iter().map(|one| name(one.id.as_str())).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(ids(&other.conflicts, swapped), ids(&plain.conflicts, |id| swapped(&swapped(id))));
+}
+
+/// The package with `a.yaml` as `b.yaml`, and the other way round, put together from its end.
+fn renamed(package: &Package) -> Package {
+    let mut files: Vec<_> =
+        package.iter().map(|(path, file)| (swapped(path.as_str()), file.clone())).collect();
+    files.sort_by(|left, right| right.0.cmp(&left.0));
+    Package::from_entries(files, Limits::default()).expect("as many files as before")
+}
+
+/// A path, or a name of a conflict that begins with one, with `a.yaml` and `b.yaml` exchanged.
+fn swapped(name: &str) -> String {
+    let exchanged = |from: &str, to: &str| {
+        let rest = name.strip_prefix(from)?;
+        (rest.is_empty() || rest.starts_with([':', '#', '~', '@'])).then(|| format!("{to}{rest}"))
+    };
+    let name = exchanged("a.yaml", "b.yaml").or_else(|| exchanged("b.yaml", "a.yaml")).unwrap_or(name.into());
+    match name.rsplit_once('@') {
+        Some((before, "a.yaml")) => format!("{before}@b.yaml"),
+        Some((before, "b.yaml")) => format!("{before}@a.yaml"),
+        Some(_) | None => name,
     }
 }
 
@@ -281,7 +338,8 @@ fn resolutions_hold(sides: [&Package; 3], conflicts: &[Conflict], choices: &mut 
         .map(|one| {
             let value = matches!(one.kind, ConflictKind::BothChanged | ConflictKind::AddedOnBoth)
                 && one.field.segments().len() > 1
-                && !one.id.as_str().ends_with(']');
+                && !one.id.as_str().ends_with(']')
+                && !one.id.as_str().ends_with("~variant");
             let take = match choices.below(if value { 4 } else { 3 }) {
                 0 => Take::Upstream,
                 1 => Take::Local,

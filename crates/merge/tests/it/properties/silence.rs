@@ -188,6 +188,7 @@ fn covers(conflict: &Conflict, paths: &BTreeSet<String>, thing: &Thing, part: &P
             touches(path)
         }
         ("", Part::Remarks | Part::Place | Part::Content | Part::Mode) => field.is_empty(),
+        ("variant", Part::Value(path) | Part::Inner(path) | Part::Comment(path)) => path.starts_with(field),
         ("remarks" | "preamble", part) => *part == Part::Remarks,
         ("place", part) => *part == Part::Place,
         ("mode", part) => *part == Part::Mode,
@@ -269,7 +270,8 @@ fn resource(facts: &mut Facts, path: &str, resource: &Resource, exempt: &Exempt)
 fn keys(kind: &str, path: &str) -> &'static [&'static str] {
     match (kind, path) {
         ("Service", "spec.ports") => &["port", "protocol"],
-        ("Deployment", "spec.template.spec.containers") => &["name"],
+        ("Deployment", "spec.template.spec.containers") | ("Pod", "spec.containers") => &["name"],
+        ("Pod", path) if path.ends_with("].env") => &["name"],
         _ => &[],
     }
 }
@@ -323,6 +325,12 @@ fn comments(kind: &str, text: &str, add: &mut impl FnMut(Part, String) -> Option
         if above.starts_with('#') && line.starts_with("metadata:") {
             add(Part::Comment("metadata".into()), above.into());
         }
+        if let Some((_, comment)) =
+            line.split_once("periodSeconds: ").and_then(|(_, rest)| rest.split_once('#'))
+        {
+            let probe = "spec.containers[name=\"1\"].livenessProbe";
+            add(Part::Comment(format!("{probe}.periodSeconds")), comment.into());
+        }
         if let Some((_, comment)) = line.split_once("first: 1 #") {
             add(Part::Comment(format!("{section}.first")), comment.into());
         }
@@ -339,6 +347,33 @@ fn comments(kind: &str, text: &str, add: &mut impl FnMut(Part, String) -> Option
                 _ => format!("name={name:?}"),
             };
             add(Part::Comment(format!("{path}[{key}]")), above.into());
+        }
+    }
+}
+
+/// Fields of which a mapping of the generator can have one.
+const KINDS: [&[&str]; 4] = [
+    &["exec", "grpc", "httpGet", "tcpSocket"],
+    &["value", "valueFrom"],
+    &["configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"],
+    &["maxUnavailable", "minAvailable"],
+];
+
+/// Fails where the API server would: at a mapping with two fields that exclude each other.
+pub fn no_two_of_one_kind(resource: &Resource) {
+    let value: Value = resource.root().deserialize().expect("a resource is JSON");
+    let mut open = vec![&value];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(map) => {
+                for kind in KINDS {
+                    let has = kind.iter().filter(|name| map.contains_key(**name)).count();
+                    assert!(has <= 1, "{kind:?} in {resource}");
+                }
+                open.extend(map.values());
+            }
+            Value::Array(items) => open.extend(items),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
 }
