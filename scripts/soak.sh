@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Fuzzes every target in fuzz/, SOAK_SECONDS each, and stops at the first that fails.
+# Cuts the power of a store in many places, then fuzzes every target in fuzz/, SOAK_SECONDS each; stops at the first that fails.
 # What the fuzzer learns is kept in the target folder, so that the next soak begins where this one ended.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 seconds="${SOAK_SECONDS:-600}"
+say "power cuts of the store, by many chances"
+cargo test --locked -q -p lanai-store --test it -- --ignored no_promise_is_broken_by_any_chance
 [ -f fuzz/Cargo.toml ] || fail "there are no fuzz targets in fuzz/"
 cargo +nightly --version >/dev/null 2>&1 || fail "the fuzzer needs a nightly toolchain: rustup toolchain install nightly"
 if ! have cargo-fuzz; then

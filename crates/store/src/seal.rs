@@ -247,7 +247,7 @@ impl Keyring {
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(text.as_bytes())?;
         file.as_file().sync_all()?;
-        file.persist(&self.path).map_err(|error| error.error)?;
+        fs::rename(file.into_temp_path(), &self.path)?;
         fs::File::open(folder)?.sync_all()
     }
 }

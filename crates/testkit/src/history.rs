@@ -53,6 +53,11 @@ pub enum Entry {
         /// What.
         signal: Heard,
     },
+    /// A watch was waited for until it must have told everything, in vain.
+    Stalled {
+        /// Of the watch.
+        watch: u64,
+    },
     /// The process of the store was killed: calls without an answer stay without, and watches are gone.
     Killed,
 }
@@ -77,6 +82,11 @@ pub enum Call {
     Current,
     /// Forget history up to a revision.
     Compact(u64),
+    /// Hear what happens behind a revision.
+    Watch {
+        /// The revision.
+        after: u64,
+    },
 }
 
 /// One conditional write.
@@ -160,6 +170,8 @@ pub enum Reply {
     Current(u64),
     /// The horizon.
     Compacted(u64),
+    /// The watch is open.
+    Watching,
     /// What was asked for is below the horizon.
     Expired {
         /// The horizon.
@@ -303,6 +315,11 @@ impl Recorder {
     /// Notes what a watch was told.
     pub fn heard(&self, watch: u64, signal: Heard) {
         self.state().note(Entry::Heard { watch, signal });
+    }
+
+    /// Notes that a watch did not tell what it must have told by now.
+    pub fn stalled(&self, watch: u64) {
+        self.state().note(Entry::Stalled { watch });
     }
 
     /// All that was noted.

@@ -2,7 +2,8 @@
  *
  * LANAI_DISK_FOLDER  the folder
  * LANAI_DISK_CUT_AT  the number of the write at which the power goes: what was written since the last sync of each file is kept, torn or
- *                    lost by chance, and the process ends at once
+ *                    lost by chance, names that were made, changed or removed since the last sync of the folder are lost from some point
+ *                    on, and the process ends at once
  * LANAI_DISK_SEED    the chance
  *
  * While the file "full" is in the folder, writes fail for want of room; while "broken" is there, syncs fail.
@@ -39,6 +40,18 @@ struct change {
     char *new;
 };
 
+/* A name that was made, changed or removed. */
+struct entry {
+    struct entry *before;
+    enum { MADE, RENAMED, REMOVED } what;
+    char path[4096];
+    char from[4096]; /* of what was renamed */
+    char saved[4096]; /* another name of what was replaced or removed; empty if there was nothing */
+};
+
+static struct entry *newest_entry;
+static long saved_names;
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char tracked[FILES];
 static struct change *newest;
@@ -54,6 +67,9 @@ static int (*real_fdatasync)(int);
 static int (*real_ftruncate)(int, off_t);
 static int (*real_close)(int);
 static int (*real_open)(const char *, int, ...);
+static ssize_t (*real_write)(int, const void *, size_t);
+static int (*real_rename)(const char *, const char *);
+static int (*real_unlink)(const char *);
 
 __attribute__((constructor)) static void begin(void) {
     real_pwrite = dlsym(RTLD_NEXT, "pwrite64");
@@ -63,6 +79,9 @@ __attribute__((constructor)) static void begin(void) {
     real_ftruncate = dlsym(RTLD_NEXT, "ftruncate64");
     real_close = dlsym(RTLD_NEXT, "close");
     real_open = dlsym(RTLD_NEXT, "open64");
+    real_write = dlsym(RTLD_NEXT, "write");
+    real_rename = dlsym(RTLD_NEXT, "rename");
+    real_unlink = dlsym(RTLD_NEXT, "unlink");
     folder = getenv("LANAI_DISK_FOLDER");
     folder_length = folder ? strlen(folder) : 0;
     cut_at = getenv("LANAI_DISK_CUT_AT") ? atol(getenv("LANAI_DISK_CUT_AT")) : 0;
@@ -105,6 +124,55 @@ static struct change *note(int fd, off_t offset, size_t length) {
     return change;
 }
 
+static int is_index(const char *path) {
+    /* The index of the log is shared memory, made anew after a crash. */
+    size_t length = strlen(path);
+    return length > 4 && strcmp(path + length - 4, "-shm") == 0;
+}
+
+static int is_inside(const char *path) {
+    return folder && strncmp(path, folder, folder_length) == 0 && !is_index(path);
+}
+
+/* Called with the lock. */
+static struct entry *note_entry(int what, const char *path) {
+    struct entry *entry = calloc(1, sizeof *entry);
+    entry->what = what;
+    snprintf(entry->path, sizeof entry->path, "%s", path);
+    if (what != MADE && access(path, F_OK) == 0) {
+        /* Beside the folder, so that nobody finds it. */
+        snprintf(entry->saved, sizeof entry->saved, "%s.saved-%ld", folder, ++saved_names);
+        if (link(path, entry->saved) != 0) entry->saved[0] = 0;
+    }
+    entry->before = newest_entry;
+    newest_entry = entry;
+    return entry;
+}
+
+static void settle_entries(void) {
+    while (newest_entry) {
+        struct entry *entry = newest_entry;
+        newest_entry = entry->before;
+        if (entry->saved[0]) real_unlink(entry->saved);
+        free(entry);
+    }
+}
+
+/* Names are lost in the order in which they came, from some point on. */
+static void cut_entries(void) {
+    long number = 0;
+    for (struct entry *entry = newest_entry; entry; entry = entry->before) number++;
+    long lost = number ? (long)(roll() % (uint64_t)(number + 1)) : 0;
+    for (; lost > 0; lost--) {
+        struct entry *entry = newest_entry;
+        newest_entry = entry->before;
+        if (entry->what == MADE) real_unlink(entry->path);
+        if (entry->what == RENAMED) real_rename(entry->path, entry->from);
+        if (entry->saved[0]) real_rename(entry->saved, entry->path);
+    }
+    settle_entries();
+}
+
 /* Undoes all that was not synced, then does a part of it again. */
 static void cut(void) {
     struct change *change, *oldest = NULL;
@@ -125,6 +193,7 @@ static void cut(void) {
         if (fate == 1) length = roll() % (length / SECTOR + 1) * SECTOR;
         real_pwrite(change->fd, change->new, length, change->offset);
     }
+    cut_entries();
     syscall(SYS_exit_group, 137);
 }
 
@@ -149,10 +218,38 @@ ssize_t pwrite64(int fd, const void *data, size_t length, off_t offset) {
 
 ssize_t pwrite(int fd, const void *data, size_t length, off_t offset) { return pwrite64(fd, data, length, offset); }
 
+ssize_t write(int fd, const void *data, size_t length) {
+    if (!is_tracked(fd)) return real_write(fd, data, length);
+    off_t offset = lseek(fd, 0, SEEK_CUR);
+    ssize_t done = tracked_write(fd, data, length, offset);
+    if (done > 0) lseek(fd, offset + done, SEEK_SET);
+    return done;
+}
+
+int rename(const char *from, const char *to) {
+    if (!is_inside(to)) return real_rename(from, to);
+    pthread_mutex_lock(&lock);
+    struct entry *entry = note_entry(RENAMED, to);
+    snprintf(entry->from, sizeof entry->from, "%s", from);
+    int done = real_rename(from, to);
+    pthread_mutex_unlock(&lock);
+    return done;
+}
+
+int unlink(const char *path) {
+    if (!is_inside(path)) return real_unlink(path);
+    pthread_mutex_lock(&lock);
+    note_entry(REMOVED, path);
+    int done = real_unlink(path);
+    pthread_mutex_unlock(&lock);
+    return done;
+}
+
 static void settle(int fd) {
     struct stat found;
     fstat(fd, &found);
     pthread_mutex_lock(&lock);
+    if (S_ISDIR(found.st_mode)) settle_entries();
     struct change *change = newest;
     while (change) {
         struct change *before = change->before;
@@ -199,13 +296,18 @@ int ftruncate64(int fd, off_t size) {
 
 int ftruncate(int fd, off_t size) { return ftruncate64(fd, size); }
 
-static int follow(int fd, const char *path) {
-    if (fd < 0 || fd >= FILES || !folder) return fd;
-    size_t length = strlen(path);
-    int inside = strncmp(path, folder, folder_length) == 0;
-    /* The index of the log is shared memory, made anew after a crash. */
-    int is_index = length > 4 && strcmp(path + length - 4, "-shm") == 0;
-    tracked[fd] = inside && !is_index;
+static int opened(const char *path, int flags, mode_t mode) {
+    if (!is_inside(path)) {
+        int fd = real_open(path, flags, mode);
+        if (fd >= 0 && fd < FILES) tracked[fd] = 0;
+        return fd;
+    }
+    pthread_mutex_lock(&lock);
+    int is_new = (flags & O_CREAT) && access(path, F_OK) != 0;
+    int fd = real_open(path, flags, mode);
+    if (fd >= 0 && is_new) note_entry(MADE, path);
+    if (fd >= 0 && fd < FILES) tracked[fd] = 1;
+    pthread_mutex_unlock(&lock);
     return fd;
 }
 
@@ -217,7 +319,7 @@ int open64(const char *path, int flags, ...) {
         mode = va_arg(rest, mode_t);
         va_end(rest);
     }
-    return follow(real_open(path, flags, mode), path);
+    return opened(path, flags, mode);
 }
 
 int open(const char *path, int flags, ...) {
@@ -228,7 +330,7 @@ int open(const char *path, int flags, ...) {
         mode = va_arg(rest, mode_t);
         va_end(rest);
     }
-    return follow(real_open(path, flags, mode), path);
+    return opened(path, flags, mode);
 }
 
 int close(int fd) {

@@ -42,6 +42,14 @@ pub enum Violation {
     Missed { entry: usize, missed: u64, told: u64 },
     /// A watch was told something else than what happened, or something that is not for it.
     WrongEvent { entry: usize, told: Box<Heard>, expected: Option<Box<Heard>> },
+    /// A watch never told something.
+    Stalled { entry: usize, watch: u64, position: u64, missed: u64 },
+    /// A list is of another revision than the one that was asked for.
+    OtherRevision { entry: usize, asked: u64, revision: u64 },
+    /// A write was refused although its conditions held, or because of something that it does not touch.
+    WrongConflict { entry: usize, key: String, expected: Option<u64>, found: Option<u64> },
+    /// History that was compacted was handed out.
+    BelowHorizon { entry: usize, asked: u64, horizon: u64 },
     /// History that nobody had compacted was said to be gone.
     WrongExpiry { entry: usize, position: u64, horizon: u64 },
 }
@@ -69,7 +77,7 @@ pub struct Summary {
     pub events: usize,
     /// Bookmarks that were compared.
     pub bookmarks: usize,
-    /// Watches that were cut off.
+    /// Lists and watches that were refused or cut off because history had been compacted.
     pub expired: usize,
     /// Kills.
     pub kills: usize,
@@ -86,6 +94,7 @@ pub fn check(history: &History) -> Result<Summary, Vec<Violation>> {
         violations,
         known: 0,
         compacted: 0,
+        horizon: 0,
         calls: HashMap::new(),
         watches: HashMap::new(),
     };
@@ -104,6 +113,8 @@ struct Judge<'h> {
     known: u64,
     /// The newest revision up to which somebody asked to compact.
     compacted: u64,
+    /// The newest horizon that somebody was told.
+    horizon: u64,
     calls: HashMap<u64, Open<'h>>,
     watches: HashMap<u64, Watching<'h>>,
 }
@@ -112,6 +123,8 @@ struct Open<'h> {
     call: &'h Call,
     /// What was known when it was asked.
     known: u64,
+    /// The horizon that was known when it was asked.
+    horizon: u64,
 }
 
 struct Watching<'h> {
@@ -126,7 +139,7 @@ impl<'h> Judge<'h> {
                 if let Call::Compact(up_to) = call {
                     self.compacted = self.compacted.max(*up_to);
                 }
-                self.calls.insert(*id, Open { call, known: self.known });
+                self.calls.insert(*id, Open { call, known: self.known, horizon: self.horizon });
             }
             Entry::Return { id, reply } => {
                 if let Some(open) = self.calls.remove(id) {
@@ -137,6 +150,7 @@ impl<'h> Judge<'h> {
                 self.watches.insert(*watch, Watching { view: filter, position: *after });
             }
             Entry::Heard { watch, signal } => self.heard(at, *watch, signal),
+            Entry::Stalled { watch } => self.stalled(at, *watch),
             Entry::Killed => self.summary.kills += 1,
         }
     }
@@ -157,7 +171,20 @@ impl<'h> Judge<'h> {
                 }
             }
             (Call::Commit(_), Reply::Unknown) => self.summary.unknown += 1,
-            (Call::Commit(_), Reply::Conflict { key, found }) => self.read(at, open, key, *found),
+            (Call::Commit(puts), Reply::Conflict { key, found }) => {
+                let put = puts.iter().find(|put| put.key == *key);
+                if put.is_none_or(|put| put.expected == *found) {
+                    let (key, expected) = (key.clone(), put.and_then(|put| put.expected));
+                    self.violations.push(Violation::WrongConflict {
+                        entry: at,
+                        key,
+                        expected,
+                        found: *found,
+                    });
+                    return;
+                }
+                self.read(at, open, key, *found);
+            }
             (Call::Get(key), Reply::Found(found)) => {
                 if let Some(item) = found
                     && !self.was_there(item)
@@ -181,7 +208,16 @@ impl<'h> Judge<'h> {
                 );
             }
             (Call::Current, Reply::Current(revision)) => self.listed(at, open, None, *revision),
-            (_, Reply::Expired { horizon }) => self.expired(at, 0, *horizon),
+            (Call::Compact(_), Reply::Compacted(horizon)) => self.horizon = self.horizon.max(*horizon),
+            (Call::Watch { after }, Reply::Watching) => self.above_horizon(at, open, *after),
+            (
+                Call::Watch { after: asked } | Call::List { at: Some(asked), .. },
+                Reply::Expired { horizon },
+            ) => {
+                self.expired(at, *asked, *horizon);
+            }
+            // What is asked for as of now is there.
+            (_, Reply::Expired { horizon }) => self.expired(at, u64::MAX, *horizon),
             (
                 _,
                 Reply::Committed(_)
@@ -190,6 +226,7 @@ impl<'h> Judge<'h> {
                 | Reply::Listed { .. }
                 | Reply::Current(_)
                 | Reply::Compacted(_)
+                | Reply::Watching
                 | Reply::Refused
                 | Reply::Unknown,
             ) => {}
@@ -237,7 +274,12 @@ impl<'h> Judge<'h> {
     }
 
     fn listed(&mut self, at: usize, open: &Open<'_>, asked: Option<u64>, revision: u64) {
-        if asked.is_none() {
+        if let Some(asked) = asked {
+            self.above_horizon(at, open, asked);
+            if asked != revision {
+                self.violations.push(Violation::OtherRevision { entry: at, asked, revision });
+            }
+        } else {
             if revision < open.known {
                 self.violations.push(Violation::StaleList { entry: at, revision, known: open.known });
             }
@@ -246,6 +288,13 @@ impl<'h> Judge<'h> {
             }
         }
         self.shown(at, revision);
+    }
+
+    /// Nobody is given history that was known to be forgotten when it was asked for.
+    fn above_horizon(&mut self, at: usize, open: &Open<'_>, asked: u64) {
+        if asked < open.horizon {
+            self.violations.push(Violation::BelowHorizon { entry: at, asked, horizon: open.horizon });
+        }
     }
 
     fn compare(&mut self, at: usize, listing: &Listing<'_>) {
@@ -311,9 +360,19 @@ impl<'h> Judge<'h> {
         }
     }
 
+    /// A watch that was waited for has told all that is for it.
+    fn stalled(&mut self, at: usize, watch: u64) {
+        let Some(Watching { view, position }) = self.watches.get(&watch) else { return };
+        let mut rest = position + 1..=self.log.newest();
+        if let Some(missed) = rest.find(|revision| self.log.through(view, *revision).is_some()) {
+            let position = *position;
+            self.violations.push(Violation::Stalled { entry: at, watch, position, missed });
+        }
+    }
+
     fn expired(&mut self, at: usize, position: u64, horizon: u64) {
         self.summary.expired += 1;
-        if horizon > self.compacted || position > horizon {
+        if horizon > self.compacted || position >= horizon {
             self.violations.push(Violation::WrongExpiry { entry: at, position, horizon });
         }
     }

@@ -171,10 +171,15 @@ fn commits(history: &History) -> HashMap<u64, Commit<'_>> {
                     | Reply::Listed { .. }
                     | Reply::Current(_)
                     | Reply::Compacted(_)
+                    | Reply::Watching
                     | Reply::Expired { .. } => commit.is_refused = true,
                 }
             }
-            Entry::Call { .. } | Entry::Open { .. } | Entry::Heard { .. } | Entry::Killed => {}
+            Entry::Call { .. }
+            | Entry::Open { .. }
+            | Entry::Heard { .. }
+            | Entry::Stalled { .. }
+            | Entry::Killed => {}
         }
     }
     commits
@@ -197,7 +202,11 @@ fn heard(history: &History, effects: &mut BTreeMap<u64, Effect>, violations: &mu
                 let revision = signal.revision().expect("bookmarks and ends were left out");
                 claim(effects, revision, effect, violations);
             }
-            Entry::Heard { .. } | Entry::Call { .. } | Entry::Return { .. } | Entry::Killed => {}
+            Entry::Heard { .. }
+            | Entry::Call { .. }
+            | Entry::Return { .. }
+            | Entry::Stalled { .. }
+            | Entry::Killed => {}
         }
     }
 }
@@ -248,7 +257,11 @@ fn seen(history: &History) -> u64 {
         }
         Entry::Heard { signal: Heard::Bookmark(revision), .. } => Some(*revision),
         Entry::Heard { signal, .. } => signal.revision(),
-        Entry::Return { .. } | Entry::Call { .. } | Entry::Open { .. } | Entry::Killed => None,
+        Entry::Return { .. }
+        | Entry::Call { .. }
+        | Entry::Open { .. }
+        | Entry::Stalled { .. }
+        | Entry::Killed => None,
     };
     history.entries.iter().filter_map(of).max().unwrap_or(0)
 }

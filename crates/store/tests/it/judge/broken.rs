@@ -41,6 +41,10 @@ enum Fault {
     WrongTombstone,
     WrongExpiry,
     SwappedRevisions,
+    StalledWatch,
+    NewerPage,
+    WrongConflict,
+    ForgottenHorizon,
 }
 
 /// A fault, and what the judge may say of it.
@@ -69,12 +73,16 @@ const FAULTS: &[Row] = &[
     (Fault::LostEvent, |v| matches!(v, Violation::Missed { .. } | Violation::Gap { .. })),
     (Fault::EarlyBookmark, |v| matches!(v, Violation::Missed { .. } | Violation::Repeated { .. })),
     (Fault::LeakingFilter, |v| matches!(v, Violation::WrongEvent { .. })),
-    (Fault::SilentExpiry, |v| matches!(v, Violation::Missed { .. })),
+    (Fault::SilentExpiry, |v| matches!(v, Violation::Missed { .. } | Violation::BelowHorizon { .. })),
     (Fault::WrongTombstone, |v| matches!(v, Violation::WrongEvent { .. })),
     (Fault::WrongExpiry, |v| matches!(v, Violation::WrongExpiry { .. })),
     (Fault::SwappedRevisions, |v| {
         matches!(v, Violation::NotConsecutive { .. } | Violation::TwoAccounts { .. })
     }),
+    (Fault::StalledWatch, |v| matches!(v, Violation::Stalled { .. })),
+    (Fault::NewerPage, |v| matches!(v, Violation::OtherRevision { .. })),
+    (Fault::WrongConflict, |v| matches!(v, Violation::WrongConflict { .. })),
+    (Fault::ForgottenHorizon, |v| matches!(v, Violation::BelowHorizon { .. })),
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -164,6 +172,10 @@ impl Broken {
                 revisions: (head + 1..).map(rev).take(transaction.writes.len()).collect(),
             });
         }
+        if self.fails(Fault::WrongConflict, 10) {
+            let (key, expected) = (transaction.writes[0].key().clone(), transaction.writes[0].expected());
+            return Err(Error::Conflict { key, expected, found: expected });
+        }
         if self.fails(Fault::IgnoredCondition, 5) {
             for write in &mut transaction.writes {
                 if let Write::Update { key, expected, .. } = write
@@ -228,6 +240,15 @@ impl Store for Broken {
     }
 
     async fn list(&self, request: &ListRequest) -> Result<Page, Error> {
+        if let lanai_store::At::Continue(from) = &request.at
+            && self.fault == Fault::NewerPage
+        {
+            let all =
+                ListRequest { at: lanai_store::At::Latest, limit: None, filter: request.filter.clone() };
+            let mut page = self.inner.list(&all).await?;
+            page.items.retain(|item| item.key > from.after);
+            return Ok(page);
+        }
         let mut page = self.inner.list(request).await?;
         if self.fault == Fault::TornList && request.at == lanai_store::At::Latest {
             for _ in 0..20 {
@@ -282,6 +303,10 @@ impl Store for Broken {
     }
 
     async fn compact(&self, up_to: Revision) -> Result<Revision, Error> {
+        if self.fault == Fault::ForgottenHorizon {
+            // Says so, and goes on handing out what is below.
+            return self.inner.current().await.map(|head| head.min(up_to));
+        }
         self.inner.compact(up_to).await
     }
 
@@ -313,6 +338,9 @@ impl Tail for BrokenTail {
             return Ok(held);
         }
         self.signals += 1;
+        if self.store.fault == Fault::StalledWatch && self.signals > 5 {
+            return std::future::pending().await;
+        }
         let is_turn = self.signals.is_multiple_of(4);
         let signal = self.inner.next().await?;
         let Signal::Event(event) = signal else {

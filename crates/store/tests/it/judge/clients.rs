@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lanai_store::{
@@ -79,6 +79,8 @@ struct Shared {
     audited: AtomicU64,
     /// Who has heard up to this revision has heard enough; none while there is work.
     enough: Sender<Option<u64>>,
+    /// Watches that have not told the last writes yet.
+    listening: Mutex<BTreeSet<u64>>,
 }
 
 impl Workload {
@@ -89,6 +91,7 @@ impl Workload {
             recorder,
             audited: AtomicU64::new(self.audit_from),
             enough: Sender::new(None),
+            listening: Mutex::default(),
         });
         let mut watchers = JoinSet::new();
         watchers.spawn(audit(shared.clone(), self.audit_from));
@@ -131,8 +134,12 @@ impl Workload {
             }
         }
         shared.enough.send_replace(Some(first.unwrap_or(1)));
-        // A store that loses events leaves watchers that wait; the judge sees why.
+        // A store that loses events leaves watchers that wait; the judge is told who.
         let _ = timeout(self.patience, async { while watchers.join_next().await.is_some() {} }).await;
+        watchers.shutdown().await;
+        for watch in shared.listening.lock().unwrap().iter() {
+            shared.recorder.stalled(*watch);
+        }
     }
 }
 
@@ -223,7 +230,14 @@ impl Client {
                 }
             }
             Reply::Conflict { key, found } => drop(self.known.insert(key.clone(), *found)),
-            _ => {}
+            Reply::Found(_)
+            | Reply::Listed { .. }
+            | Reply::Current(_)
+            | Reply::Compacted(_)
+            | Reply::Watching
+            | Reply::Expired { .. }
+            | Reply::Refused
+            | Reply::Unknown => {}
         }
         self.shared.recorder.returned(id, reply.clone());
         reply
@@ -326,28 +340,60 @@ impl Client {
         }
         let up_to = self.shared.audited.load(Relaxed).saturating_sub(self.chance.below(30));
         let id = self.shared.recorder.call(Call::Compact(up_to));
-        let reply = match self.shared.store.compact(rev(up_to)).await {
+        let answer = self.shared.store.compact(rev(up_to)).await;
+        let reply = match &answer {
             Ok(horizon) => Reply::Compacted(horizon.get()),
-            Err(error) => words::refusal(&error),
+            Err(error) => words::refusal(error),
         };
         self.shared.recorder.returned(id, reply);
+        // What was forgotten is not handed out any more.
+        if let Some(below) = answer.ok().and_then(|horizon| horizon.get().checked_sub(1)) {
+            let view = self.chance.view();
+            self.ask(view, At::Revision(rev(below)), None).await;
+        }
     }
 }
 
 /// Hears everything, and is never slow.
 async fn audit(shared: Arc<Shared>, from: u64) {
     let view = View::everything();
-    let Ok(mut watch) = shared.store.watch(WatchRequest::after(rev(from), words::filter(&view))).await else {
-        return;
-    };
-    let id = shared.recorder.opened(from, view);
+    let request = WatchRequest::after(rev(from), words::filter(&view));
+    let Some(Opened { mut watch, id }) = shared.open(request, view, from).await else { return };
     while let Some(Ok(signal)) = shared.next(&mut watch, 3).await {
         shared.recorder.heard(id, words::heard(&signal));
         shared.audited.store(watch.position().get(), Relaxed);
     }
+    shared.closed(id);
+}
+
+struct Opened {
+    watch: Watch,
+    id: u64,
 }
 
 impl Shared {
+    /// Opens a watch, and notes what came of it.
+    async fn open(&self, request: WatchRequest, view: View, after: u64) -> Option<Opened> {
+        let call = self.recorder.call(Call::Watch { after });
+        match self.store.watch(request).await {
+            Ok(watch) => {
+                self.recorder.returned(call, Reply::Watching);
+                let id = self.recorder.opened(after, view);
+                self.listening.lock().unwrap().insert(id);
+                Some(Opened { watch, id })
+            }
+            Err(error) => {
+                self.recorder.returned(call, words::refusal(&error));
+                None
+            }
+        }
+    }
+
+    /// A watch has told enough, has ended, or is given up.
+    fn closed(&self, id: u64) {
+        self.listening.lock().unwrap().remove(&id);
+    }
+
     /// The next signal; none when the last writes were heard. So many more than the first of them must have been.
     async fn next(&self, watch: &mut Watch, more: u64) -> Option<Result<Signal, Error>> {
         let position = watch.position().get();
@@ -370,13 +416,12 @@ async fn watch(shared: Arc<Shared>, mut chance: Chance, number: u64) {
         let bookmarks = Bookmarks::Every((1 + chance.below(8)).try_into().unwrap());
         let request =
             WatchRequest { filter: words::filter(&view), from: WatchFrom::After(rev(after)), bookmarks };
-        let Ok(mut watch) = shared.store.watch(request).await else {
+        let Some(Opened { mut watch, id }) = shared.open(request, view, after).await else {
             // Too old: what was missed is seen in a list, as every client does it.
             let Ok(now) = shared.store.current().await else { return };
             position = now.get();
             continue;
         };
-        let id = shared.recorder.opened(after, view);
         for _ in 0..=chance.below(40) {
             // Half of them are slow.
             for _ in 0..chance.below(1 + 30 * (number % 2)) {
@@ -389,9 +434,10 @@ async fn watch(shared: Arc<Shared>, mut chance: Chance, number: u64) {
                     position = horizon.get();
                     break;
                 }
-                Some(Err(_)) | None => return,
+                Some(Err(_)) | None => return shared.closed(id),
             }
             position = watch.position().get();
         }
+        shared.closed(id);
     }
 }

@@ -16,7 +16,7 @@ use lanai_types::Sha256Digest;
 
 use super::cluster::{Cluster, Disk};
 use super::open;
-use crate::judge::{Ending, LIMITS, Workload};
+use crate::judge::{Ending, LIMITS, Workload, were_hard};
 use crate::support::{PATIENCE, event, events, key, object, rev, text, under, watch_after};
 
 /// Clients that roam: each call goes to another process.
@@ -72,6 +72,7 @@ impl Store for Roaming {
 async fn several_processes_keep_the_contract() {
     let Some(cluster) = Cluster::start("store::postgres::several_processes", Disk::Unsynced) else { return };
     let keys = tempfile::tempdir().unwrap();
+    let mut summaries = Vec::new();
     for seed in 1..=3 {
         let mut processes = Vec::new();
         for _ in 0..3 {
@@ -84,11 +85,13 @@ async fn several_processes_keep_the_contract() {
         match check(&recorder.history()) {
             Ok(summary) => {
                 println!("{summary:?}");
+                summaries.push(summary);
                 assert!(summary.commits > 60 && summary.events > 200 && summary.lists > 100, "{summary:?}");
             }
             Err(violations) => panic!("seed {seed}: {violations:#?}"),
         }
     }
+    were_hard(&summaries);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -122,4 +125,36 @@ async fn a_crash_of_the_server_is_survived() {
     assert_eq!(text(&store.get(&key("a/x/1")).await.unwrap().unwrap().object), "one");
     assert_eq!(store.create(key("a/x/2"), object("two")).await.unwrap(), rev(2));
     assert_eq!(events(&mut watch, 1).await, ["2 + 2=two"], "the same watch goes on");
+}
+
+/// A server that goes away while a commit waits for a standby has done it, and says nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_that_was_not_answered_is_unknown() {
+    let Some(cluster) = Cluster::start("store::postgres::a_commit_that_was_not_answered", Disk::Unsynced)
+    else {
+        return;
+    };
+    let keys = tempfile::tempdir().unwrap();
+    let store = open(&cluster, keys.path(), "unknown", LIMITS).await;
+    store.create(key("a/x/1"), object("one")).await.unwrap();
+    cluster.ask("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    cluster.ask("SELECT pg_reload_conf()");
+    // From when on the setting holds is for each connection to say: some write waits.
+    let writer = {
+        let store = store.clone();
+        tokio::spawn(async move {
+            for at in 2.. {
+                if let Err(error) = store.create(key(&format!("a/x/{at}")), object("two")).await {
+                    return (at, error);
+                }
+            }
+            unreachable!("a server without its standby does not answer")
+        })
+    };
+    while cluster.ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").trim() == "0" {}
+    cluster.crash();
+    let (at, error) = writer.await.unwrap();
+    assert!(matches!(error, Error::Unknown { .. }), "{error:?}");
+    cluster.begin();
+    assert!(store.get(&key(&format!("a/x/{at}"))).await.unwrap().is_some(), "it had happened");
 }
