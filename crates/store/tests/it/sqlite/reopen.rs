@@ -145,3 +145,63 @@ async fn many_writers_at_once() {
     assert_eq!(all, (1..=640).map(rev).collect::<Vec<_>>());
     close(Arc::into_inner(store).unwrap(), folder.path());
 }
+
+/// What cannot be written fails alone, whoever shares a sync with it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_that_sqlite_refuses_fails_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(open(folder.path()));
+    rusqlite::Connection::open(folder.path().join("store.db"))
+        .unwrap()
+        .execute_batch(
+            "CREATE TRIGGER refuse BEFORE INSERT ON version WHEN NEW.key LIKE 'poison/%'
+             BEGIN SELECT RAISE(ABORT, 'no poison'); END",
+        )
+        .unwrap();
+    let store = Arc::new(open(folder.path()));
+    let mut writers = tokio::task::JoinSet::new();
+    for at in 0..60 {
+        let store = store.clone();
+        writers.spawn(async move {
+            let kind = if at % 20 == 7 { "poison" } else { "a" };
+            let done = store.create(key(&format!("{kind}/x/{at}")), object("")).await;
+            assert_eq!(done.is_ok(), kind == "a", "{at}: {done:?}");
+        });
+    }
+    while let Some(done) = writers.join_next().await {
+        done.unwrap();
+    }
+    assert_eq!(store.current().await.unwrap(), rev(57));
+}
+
+/// Whoever looks at a store at work does not take what is being written for damage.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_at_work_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = Limits { max_history: 50, ..Limits::DEFAULT };
+    let options = Options { limits, checkpoint_pages: 20, ..Options::default() };
+    let store = SqliteStore::open(folder.path(), options).unwrap();
+    let file = folder.path().join("store.db");
+    let looking = tokio::task::spawn_blocking(move || {
+        for _ in 0..40 {
+            assert_eq!(lanai_store::sqlite::verify(&file).unwrap().findings, []);
+        }
+    });
+    let mut writers = tokio::task::JoinSet::new();
+    let is_over = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    for writer in 0..4 {
+        let (store, is_over) = (store.clone(), is_over.clone());
+        writers.spawn(async move {
+            let key = key(&format!("a/x/{writer}"));
+            let mut last = store.create(key.clone(), object("")).await.unwrap();
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                last = store.update(key.clone(), last, object(&"v".repeat(3_000))).await.unwrap();
+            }
+        });
+    }
+    let looked = looking.await;
+    is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+    writers.join_all().await;
+    looked.unwrap();
+    close(store, folder.path());
+}
