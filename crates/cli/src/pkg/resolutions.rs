@@ -1,12 +1,13 @@
 //! Conflicts that were decided by hand.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use lanai_merge::{ConflictId, Resolution, Take};
 use lanai_types::quote::Quoted;
 use lanai_yaml::Document;
 
-use super::conflicts::{Entry, Report};
+use super::conflicts::{Entry, Report, Update};
 use super::handed;
 use crate::failure::{Failure, cause};
 use crate::io::Io;
@@ -21,13 +22,8 @@ pub(super) struct Resolutions {
     conflict_lines: Vec<usize>,
 }
 
-/// A decision for a conflict of a package inside the package.
-#[derive(Clone, Debug)]
-pub(super) struct Decision {
-    /// The folder of the package.
-    pub package: String,
-    pub resolution: Resolution,
-}
+/// What was decided, by the folder of the package that the conflicts are in.
+pub(super) type Decisions = HashMap<String, Vec<Resolution>>;
 
 impl Resolutions {
     /// Reads the file.
@@ -60,10 +56,12 @@ impl Resolutions {
     ///
     /// # Errors
     /// All that are about another update, about no conflict, about other values, or decide nothing that can be decided.
-    pub fn decisions(&self, now: &Report) -> Result<Vec<Decision>, Failure> {
+    pub fn decisions(&self, now: &Report) -> Result<Decisions, Failure> {
         let mut wrong = Vec::new();
+        let updates: HashMap<&str, &Update> =
+            now.updates.iter().map(|update| (update.package.as_str(), update)).collect();
         for (update, line) in self.report.updates.iter().zip(&self.update_lines) {
-            let current = now.updates.iter().find(|current| current.package == update.package);
+            let current = updates.get(update.package.as_str());
             if current.is_none_or(|current| (&current.from, &current.to) != (&update.from, &update.to)) {
                 wrong.push(format!(
                     "line {line}: package {}: it was made for the update to commit {}, which is not this one",
@@ -72,16 +70,16 @@ impl Resolutions {
                 ));
             }
         }
-        let mut decisions = Vec::new();
+        let mut decisions = Decisions::new();
+        let conflicts: HashMap<Name<'_>, &Entry> =
+            now.conflicts.iter().map(|found| (Name::of(found), found)).collect();
         for (entry, line) in self.report.conflicts.iter().zip(&self.conflict_lines) {
-            let found =
-                now.conflicts.iter().find(|found| found.id == entry.id && found.package == entry.package);
-            match check(entry, found) {
+            match check(entry, conflicts.get(&Name::of(entry)).copied()) {
                 Ok(None) => {}
-                Ok(Some(take)) => decisions.push(Decision {
-                    package: entry.package.clone(),
-                    resolution: Resolution { conflict: ConflictId::new(entry.id.as_str()), take },
-                }),
+                Ok(Some(take)) => {
+                    let conflict = ConflictId::new(entry.id.as_str());
+                    decisions.entry(entry.package.clone()).or_default().push(Resolution { conflict, take });
+                }
                 Err(why) => wrong.push(format!("line {line}: conflict {}: {why}", Quoted(&entry.id))),
             }
         }
@@ -103,6 +101,19 @@ impl Resolutions {
         // Of two the second one is too many.
         let line = found.next_back().map_or(1, |(_, line)| *line);
         Failure::new(format!("{}: line {line}: {why}", self.shown))
+    }
+}
+
+/// What tells conflicts apart.
+#[derive(PartialEq, Eq, Hash)]
+struct Name<'a> {
+    package: &'a str,
+    id: &'a str,
+}
+
+impl<'a> Name<'a> {
+    fn of(entry: &'a Entry) -> Self {
+        Self { package: &entry.package, id: &entry.id }
     }
 }
 

@@ -1,13 +1,15 @@
 //! `lanai pkg update`: takes over what changed upstream.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use lanai_krm::ignore::{Dialect, IgnoreRules};
 use lanai_krm::kptfile::UpdateStrategy;
 use lanai_krm::package::{File, Folder};
 use lanai_krm::{Kptfile, Package};
-use lanai_merge::{Conflict, Merged, Options, Policy, Side, Strategy, Take, three_way};
+use lanai_merge::{
+    Conflict, ConflictId, Merged, Options, Policy, Resolution, Side, Strategy, Take, three_way,
+};
 use lanai_repository::Revision;
 use lanai_types::SafePath;
 use lanai_types::quote::Quoted;
@@ -20,7 +22,7 @@ use super::kptfile::{self, Read, Source};
 use super::local::{Local, Purpose};
 use super::nested::{self, Sides};
 use super::patch::{Labels, changes};
-use super::resolutions::{Decision, Resolutions};
+use super::resolutions::{Decisions, Resolutions};
 use super::upstream::Repositories;
 use super::versions::{Request, Versions};
 use super::{ignored, local, marks};
@@ -38,7 +40,7 @@ pub(super) fn run(update: &Update, dialect: Dialect, io: &mut Io<'_>) -> Result<
         update,
         dialect,
         version: target.version.as_deref(),
-        decisions: Vec::new(),
+        decisions: Decisions::new(),
         resolutions: resolutions.as_ref(),
         repositories: &mut repositories,
     };
@@ -121,7 +123,7 @@ struct Work<'a> {
     update: &'a Update,
     dialect: Dialect,
     version: Option<&'a str>,
-    decisions: Vec<Decision>,
+    decisions: Decisions,
     /// Where the decisions are from.
     resolutions: Option<&'a Resolutions>,
     repositories: &'a mut Repositories,
@@ -223,8 +225,9 @@ impl Work<'_> {
             PolicyName::Fail => Open::Undecided,
             PolicyName::Upstream | PolicyName::Local => Open::Decided,
         };
+        let values = own_values(self.decided(folder));
         report.conflicts.extend(conflicts.iter().map(|conflict| Entry {
-            value: self.own_value(folder, conflict),
+            value: own_value(&values, conflict),
             ..Entry::new(folder, conflict, undecided)
         }));
         report.updates.push(update);
@@ -236,18 +239,9 @@ impl Work<'_> {
         })
     }
 
-    /// The value that was decided for a conflict, where it is nobody's.
-    fn own_value(&self, folder: &Folder, conflict: &Conflict) -> Option<String> {
-        if conflict.chosen != Side::Value {
-            return None;
-        }
-        let here = folder.to_string();
-        self.decisions.iter().find_map(|decision| match &decision.resolution.take {
-            Take::Value(value) if decision.package == here && decision.resolution.conflict == conflict.id => {
-                Some(value.clone())
-            }
-            Take::Value(_) | Take::Original | Take::Upstream | Take::Local => None,
-        })
+    /// What was decided for conflicts of one package.
+    fn decided(&self, folder: &Folder) -> &[Resolution] {
+        self.decisions.get(&folder.to_string()).map_or(&[], Vec::as_slice)
     }
 
     /// Merges, with the decisions that were made for this package.
@@ -255,8 +249,6 @@ impl Work<'_> {
         let aside = sides.set_aside();
         marks::mark(&mut sides.original, self.dialect);
         marks::mark(&mut sides.upstream, self.dialect);
-        let here = folder.to_string();
-        let resolutions = self.decisions.iter().filter(|decision| decision.package == here);
         let options = Options {
             strategy,
             // With conflicts that nobody decided, nothing is written; but they are all to be seen.
@@ -264,7 +256,7 @@ impl Work<'_> {
                 PolicyName::Local => Policy::LocalWins,
                 PolicyName::Upstream | PolicyName::Fail => Policy::UpstreamWins,
             },
-            resolutions: resolutions.map(|decision| decision.resolution.clone()).collect(),
+            resolutions: self.decided(folder).to_vec(),
             ignore_dialect: self.dialect,
         };
         let merged = three_way(&sides.original, &sides.upstream, &sides.local, &options);
@@ -310,7 +302,19 @@ impl Work<'_> {
                 Failure::new(format!("file {}: {cause}", place(&path)))
             }
             (Error::LocallyModified(_), _) => whole(text).hint("--strategy names another one"),
-            _ => whole(text),
+            (
+                Error::BadValue { .. }
+                | Error::Unfit { .. }
+                | Error::TwoResolutions(_)
+                | Error::OtherKey(_)
+                | Error::PlaceTaken(_)
+                | Error::Duplicate { .. }
+                | Error::Package(_)
+                | Error::Conflicts(_)
+                | Error::Composition(_)
+                | Error::UnknownStrategy(_),
+                _,
+            ) => whole(text),
         }
     }
 
@@ -357,6 +361,23 @@ impl Work<'_> {
         }
         Ok(next)
     }
+}
+
+/// The values that were decided and are nobody's, by conflict.
+fn own_values(decided: &[Resolution]) -> HashMap<&ConflictId, &str> {
+    let mut own = HashMap::new();
+    for Resolution { conflict, take } in decided {
+        match take {
+            Take::Value(value) => _ = own.insert(conflict, value.as_str()),
+            Take::Original | Take::Upstream | Take::Local => {}
+        }
+    }
+    own
+}
+
+fn own_value(values: &HashMap<&ConflictId, &str>, conflict: &Conflict) -> Option<String> {
+    let value = values.get(&conflict.id).filter(|_| conflict.chosen == Side::Value);
+    value.map(|value| (*value).to_owned())
 }
 
 /// The revision to move to: the one that was asked for, else the one of the Kptfile.
