@@ -22,4 +22,5 @@ if [ "$#" -eq 0 ]; then
     skipped "etcd's side of the store's benchmark: Go is not installed"
   fi
   cargo bench --locked -p lanai-store --bench store
+  cargo bench --locked -p lanai-repository --bench repository
 fi

@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
-# Cuts the power of a store in many places, then fuzzes every target in fuzz/, SOAK_SECONDS each; stops at the first that fails.
+# Cuts the power of a store in many places, lets many write to Git and be killed, then fuzzes every target in fuzz/, SOAK_SECONDS each; stops at the first that fails.
 # What the fuzzer learns is kept in the target folder, so that the next soak begins where this one ended.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 seconds="${SOAK_SECONDS:-600}"
 say "power cuts of the store, by many chances"
 cargo test --locked -q -p lanai-store --test it -- --ignored no_promise_is_broken_by_any_chance
+
+say "packages in Git: 16 writers, 200 kills, all hostile repositories over HTTP"
+LANAI_SOAK=1 cargo test --locked -p lanai-repository --test it packages::
+
 [ -f fuzz/Cargo.toml ] || fail "there are no fuzz targets in fuzz/"
 cargo +nightly --version >/dev/null 2>&1 || fail "the fuzzer needs a nightly toolchain: rustup toolchain install nightly"
 if ! have cargo-fuzz; then

@@ -3,6 +3,7 @@
 mod credentials;
 mod crowd;
 mod group;
+mod hostile;
 mod life;
 mod outside;
 mod pushes;

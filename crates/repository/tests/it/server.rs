@@ -209,6 +209,9 @@ impl Shared {
         command.env("REQUEST_METHOD", &request.method).env("REMOTE_ADDR", "127.0.0.1");
         command.env("CONTENT_LENGTH", request.body.len().to_string());
         command.env("CONTENT_TYPE", request.headers.get("content-type").map_or("", String::as_str));
+        if let Some(encoding) = request.headers.get("content-encoding") {
+            command.env("HTTP_CONTENT_ENCODING", encoding);
+        }
         if let Some(protocol) = request.headers.get("git-protocol").filter(|_| !behaviour.old) {
             command.env("GIT_PROTOCOL", protocol);
         }
