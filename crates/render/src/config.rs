@@ -42,11 +42,11 @@ pub fn config_map<'a>(
     kind: &str,
     data: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Result<Resource, lanai_yaml::edit::Error> {
-    let text = format!("apiVersion: v1\nkind: {kind}\nmetadata:\n  name: function-input\n");
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: function-input\n";
     let mut document = Document::parse(text).expect("this is YAML");
     document.edit_together(|document| {
         let mut root = document.root_mut();
-        root.insert("kind", kind)?;
+        root.insert("kind", Content::string(kind))?;
         root.insert("data", Content::mapping())?;
         let mut values = root.get_mut("data")?;
         for (key, value) in data {

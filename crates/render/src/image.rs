@@ -198,11 +198,13 @@ impl Bound {
         let number = |index: usize| numbers.get(index).copied().unwrap_or(0);
         let from = [number(0), number(1), number(2)];
         // The first version that is no longer of the series that the numbers name.
-        let after = |length: usize| match length {
-            0 => None,
-            1 => Some([from[0] + 1, 0, 0]),
-            2 => Some([from[0], from[1] + 1, 0]),
-            _ => Some([from[0], from[1], from[2] + 1]),
+        let after = |length: usize| {
+            (0..length.min(3)).rev().find_map(|at| {
+                let mut next = [0; 3];
+                next[..at].copy_from_slice(&from[..at]);
+                next[at] = from[at].checked_add(1)?;
+                Some(next)
+            })
         };
         let series = after(numbers.len());
         let between = |from, to| Self { from, to, inverted: false };
@@ -239,6 +241,15 @@ impl Bound {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_largest_numbers_have_a_series_too() {
+        let most = u64::MAX;
+        let holds = |range: &str, version| Bound::parse(range).unwrap().holds(version);
+        assert!(holds(&format!("^{most}"), [most, most, most]));
+        assert!(holds(&format!("1.{most}"), [1, most, most]) && !holds(&format!("1.{most}"), [2, 0, 0]));
+        assert!(holds(&format!("1.2.{most}"), [1, 2, most]) && !holds(&format!("1.2.{most}"), [1, 3, 0]));
+    }
 
     struct Known(&'static [&'static str]);
 

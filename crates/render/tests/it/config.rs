@@ -128,3 +128,12 @@ fn a_config_map_is_a_resource_of_its_own() {
     assert_eq!(data.get("b").unwrap().as_str().as_deref(), Some("1"));
     assert_eq!(data.get("a").unwrap().as_str().as_deref(), Some("x: y"));
 }
+
+#[test]
+fn any_text_is_a_kind() {
+    for kind in ["[", "\"", "a: b", "- x", "true", "", "a\nb", "#"] {
+        let config = lanai_render::config_map(kind, [("a", "b")]).unwrap();
+        let again = lanai_krm::Resource::parse(&config.to_string()).unwrap();
+        assert_eq!(again.root().get("kind").unwrap().as_str().as_deref(), Some(kind));
+    }
+}
