@@ -64,6 +64,9 @@ pub enum Cause {
     /// What was rendered cannot be written.
     #[error("failed to save resources: {0}")]
     Write(package::Error),
+    /// The Kptfile cannot tell about the render.
+    #[error("the status cannot be written to the Kptfile: {0}")]
+    Status(String),
     /// `RenderLimits::max_depth`.
     #[error("packages are nested deeper than the {limit} levels that are allowed")]
     TooDeep {

@@ -31,6 +31,7 @@ impl Place<'_> {
             | Cause::Config(_)
             | Cause::Input(_)
             | Cause::Write(_)
+            | Cause::Status(_)
             | Cause::TooDeep { .. }
             | Cause::TooManyItems { .. } => self.plain(&cause.to_string()),
         };

@@ -62,9 +62,11 @@ pub struct RenderLimits {
     pub max_items: usize,
     /// How long one function may run.
     pub max_function_time: Duration,
-    /// How much the status in the Kptfile keeps of what one function wrote to its standard error output. What is left out is
-    /// counted there; results have all of it.
+    /// How much the status in the Kptfile keeps of what one function wrote to its standard error output, and of the message of each
+    /// result. What is left out is counted there; results have all of it.
     pub max_status_stderr: ByteSize,
+    /// How many results of one function the status in the Kptfile keeps. What is left out is counted there.
+    pub max_status_results: usize,
 }
 
 impl Options<'_> {
@@ -81,6 +83,7 @@ impl RenderLimits {
         max_items: 1_000_000,
         max_function_time: Duration::from_mins(5),
         max_status_stderr: ByteSize::kib(4),
+        max_status_results: 100,
     };
 }
 

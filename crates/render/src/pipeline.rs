@@ -7,10 +7,9 @@ use lanai_krm::resource::Origin;
 use lanai_krm::result::Severity;
 use lanai_krm::select::selected;
 use lanai_krm::{Package, Resource, ResourceList, ResultItem, Selector};
-use lanai_types::ByteSize;
 
 use crate::error::{Cause, FunctionFailure, Why};
-use crate::options::{ExecPolicy, Options};
+use crate::options::{ExecPolicy, Options, RenderLimits};
 use crate::record::{FunctionResult, Inputs, ResultList, step};
 use crate::tree::Node;
 use crate::watch::{Event, Running, Watch};
@@ -221,7 +220,7 @@ impl<'a> Run<'a> {
             name: Some(&node.name),
         };
         let mut record = step(&ready.step.name, &ready.function, &ready.step.when);
-        let limit = self.options.limits.max_status_stderr;
+        let limits = &self.options.limits;
         let called = self.call(&call, items).await;
         let outcome = match called {
             Ok(Called::Skipped) => {
@@ -229,12 +228,12 @@ impl<'a> Run<'a> {
                 Ok(())
             }
             Ok(Called::Ran(passed)) => {
-                fill(&mut record, &passed.results, &passed.stderr, 0, limit);
+                fill(&mut record, &passed.results, &passed.stderr, 0, limits);
                 Ok(())
             }
             Err(why) => {
                 if let Why::Evaluation(error) = &why {
-                    fill(&mut record, error.results(), error.stderr(), 1, limit);
+                    fill(&mut record, error.results(), error.stderr(), 1, limits);
                 }
                 record.exit_code = 1;
                 match &why {
@@ -267,7 +266,7 @@ impl<'a> Run<'a> {
                 Some(chosen) => chosen.iter().map(|at| &items[*at]).collect(),
                 None => items.iter().collect(),
             };
-            if !when::holds(call.when, &seen)? {
+            if !self.decide(call.when, &seen)? {
                 self.watch.see(Event::Skipped { function: call.function, when: call.when });
                 return Ok(Called::Skipped);
             }
@@ -300,6 +299,24 @@ impl<'a> Run<'a> {
         done.map(Called::Ran)
     }
 
+    fn deadline(&self) -> Deadline {
+        Deadline {
+            cancel: self.options.cancel.child_token(),
+            ..Deadline::after(self.options.limits.max_function_time)
+        }
+    }
+
+    /// Whether the condition of a function holds.
+    fn decide(&self, when: &str, seen: &[&Resource]) -> Result<bool, Why> {
+        when::holds(when, seen, &self.deadline()).map_err(|error| {
+            if matches!(error, when::Error::Cancelled { .. }) {
+                EvaluateError::Cancelled.into()
+            } else {
+                error.into()
+            }
+        })
+    }
+
     /// Tells about a function that failed.
     fn failed(&mut self, function: &FunctionRef, why: &Why) {
         let (results, stderr, exit_code) = match why {
@@ -316,7 +333,13 @@ impl<'a> Run<'a> {
                 ));
                 (error.results(), error.stderr(), code)
             }
-            _ => (&[][..], "", None),
+            Why::ExecRefused
+            | Why::Image(_)
+            | Why::Config(_)
+            | Why::When(_)
+            | Why::Input(_)
+            | Why::Output(_)
+            | Why::Place(_) => (&[][..], "", None),
         };
         let error = why.to_string();
         self.watch.see(Event::Failed { function, results, stderr, exit_code, error: &error });
@@ -344,10 +367,7 @@ impl<'a> Run<'a> {
         }
         let given = self.given.unrepeatable.then(|| Box::new(list.clone()));
         let request = Request { function: call.function.clone(), list, grants: self.options.grants.clone() };
-        let deadline = Deadline {
-            cancel: self.options.cancel.child_token(),
-            ..Deadline::after(self.options.limits.max_function_time)
-        };
+        let deadline = self.deadline();
         let response = match self.evaluator.evaluate(request, &deadline).await {
             Ok(response) => response,
             Err(error) => {
@@ -406,10 +426,16 @@ fn number(item: &mut Resource, serial: Option<usize>) {
     }
 }
 
-fn fill(record: &mut StepResult, results: &[ResultItem], stderr: &str, exit_code: i64, limit: ByteSize) {
+fn fill(
+    record: &mut StepResult,
+    results: &[ResultItem],
+    stderr: &str,
+    exit_code: i64,
+    limits: &RenderLimits,
+) {
     let is_error = |item: &&ResultItem| item.severity == Some(Severity::Error);
-    record.results = results.to_vec();
-    record.error_results = results.iter().filter(is_error).cloned().collect();
-    record.stderr = status::beginning(stderr, limit);
+    record.results = status::first(results.iter(), limits);
+    record.error_results = status::first(results.iter().filter(is_error), limits);
+    record.stderr = status::beginning(stderr, limits.max_status_stderr);
     record.exit_code = exit_code;
 }

@@ -138,11 +138,17 @@ pub async fn render(
     }
     let place = Place { nodes: &nodes, at: 0, order: Order::DepthFirst };
     let fails = |error| place.failure(Cause::Write(error));
-    let Concluded { mut package, items, outcome } =
+    let Concluded { package: mut after, items, mut outcome } =
         conclude(package, reading.ok().as_ref(), done, held, on_failure, fails);
-    if options.status == StatusPolicy::Write {
-        status::write(&mut package, &outcome, &steps);
+    if options.status == StatusPolicy::Write
+        && let Err(error) = status::write(&mut after, &outcome, &steps, &options.limits)
+        && matches!(outcome, Outcome::Success)
+    {
+        // A Kptfile that told of an earlier render would not be true of this one.
+        outcome = Outcome::Failed(place.failure(Cause::Status(error)));
+        after = package.clone();
     }
+    let package = after;
     Ok(Rendered { package, items, outcome, results, status: steps, inputs, executed, packages: nodes.len() })
 }
 

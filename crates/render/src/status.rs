@@ -1,38 +1,56 @@
 //! What the root Kptfile tells about a render.
 
+use lanai_krm::ResultItem;
 use lanai_krm::kptfile::{Condition, ConditionStatus, RenderStatus, StepResult};
 use lanai_krm::package::File;
+use lanai_krm::result::Severity;
 use lanai_krm::{Kptfile, Package, kptfile};
-use lanai_types::ByteSize;
+use lanai_types::{ByteSize, SafePath};
 
+use crate::options::RenderLimits;
 use crate::render::Outcome;
 
 /// The type of the condition.
 const RENDERED: &str = "Rendered";
 
 /// Sets the condition and the steps in the root Kptfile. A package without one, or with one that cannot be read any more, is left
-/// as it is.
-pub(crate) fn write(package: &mut Package, outcome: &Outcome, steps: &RenderStatus) {
-    let Ok(path) = kptfile::FILE_NAME.parse() else { return };
+/// as it is. Where there is no room for the steps, the condition is set alone.
+///
+/// # Errors
+/// When there is no room for the condition either, or it cannot be set in this Kptfile.
+pub(crate) fn write(
+    package: &mut Package,
+    outcome: &Outcome,
+    steps: &RenderStatus,
+    limits: &RenderLimits,
+) -> Result<(), String> {
+    let Ok(path) = kptfile::FILE_NAME.parse::<SafePath>() else { return Ok(()) };
     // Bytes that are no text would not come back as they are.
-    let Some((file, text)) = package.get(&path).and_then(|file| Some((file, file.text()?))) else { return };
-    let Ok(mut kptfile) = Kptfile::parse(text) else { return };
+    let Some((file, text)) = package.get(&path).and_then(|file| Some((file, file.text()?))) else {
+        return Ok(());
+    };
+    let Ok(kptfile) = Kptfile::parse(text) else { return Ok(()) };
     let mode = file.mode();
     let ran = !steps.mutation_steps.is_empty() || !steps.validation_steps.is_empty();
-    let steps = ran.then(|| steps.clone());
-    let condition = condition(outcome);
-    let told = kptfile.edit(|fields| {
-        let status = fields.status.get_or_insert_default();
-        match status.conditions.iter_mut().find(|old| old.condition_type == RENDERED) {
-            Some(old) => *old = condition,
-            None => status.conditions.push(condition),
-        }
-        status.render_status = steps;
-    });
-    if told.is_ok() {
-        // A Kptfile that grows beyond a limit tells nothing.
-        let _ = package.insert(path, File::new(kptfile.to_string().into_bytes(), mode));
-    }
+    let told = |condition: Condition, steps: Option<RenderStatus>| {
+        let mut kptfile = kptfile.clone();
+        let told = kptfile.edit(|fields| {
+            let status = fields.status.get_or_insert_default();
+            match status.conditions.iter_mut().find(|old| old.condition_type == RENDERED) {
+                Some(old) => *old = condition,
+                None => status.conditions.push(condition),
+            }
+            status.render_status = steps;
+        });
+        told.map(|()| File::new(kptfile.to_string().into_bytes(), mode)).map_err(|error| error.to_string())
+    };
+    let whole = told(condition(outcome), ran.then(|| steps.clone()))?;
+    let Err(error) = package.insert(path.clone(), whole) else { return Ok(()) };
+    let mut short = condition(outcome);
+    short.message = beginning(&short.message, limits.max_status_stderr);
+    let note = format!("the steps were left out: {error}");
+    short.message = if short.message.is_empty() { note } else { format!("{}\n{note}", short.message) };
+    package.insert(path, told(short, None)?).map(|_| ()).map_err(|error| error.to_string())
 }
 
 fn condition(outcome: &Outcome) -> Condition {
@@ -54,6 +72,24 @@ pub(crate) fn beginning(text: &str, limit: ByteSize) -> String {
     let (kept, left) = text.split_at(end);
     let line_break = if kept.is_empty() || kept.ends_with('\n') { "" } else { "\n" };
     format!("{kept}{line_break}... ({} more bytes were left out)\n", left.len())
+}
+
+/// As many results as may be kept; where some are left out, a last one says how many.
+pub(crate) fn first<'r>(
+    results: impl Iterator<Item = &'r ResultItem> + Clone,
+    limits: &RenderLimits,
+) -> Vec<ResultItem> {
+    let kept = results.clone().take(limits.max_status_results).map(|item| ResultItem {
+        message: beginning(&item.message, limits.max_status_stderr),
+        ..item.clone()
+    });
+    let mut kept: Vec<ResultItem> = kept.collect();
+    let left = results.skip(limits.max_status_results).count();
+    if left > 0 {
+        let message = format!("... ({left} more results were left out)");
+        kept.push(ResultItem { message, severity: Some(Severity::Info), ..ResultItem::default() });
+    }
+    kept
 }
 
 /// A line for each step that failed, mutators first.

@@ -1,15 +1,20 @@
 //! Whether a function runs: the conditions of pipelines.
 //!
-//! A condition is an expression in CEL over `resources`, the resources that the function would see. The engine has no meter, so
-//! what an expression can cost at most is computed before it runs, from its loops and the lengths of the lists that there are.
+//! A condition is an expression in CEL over `resources`, the resources that the function would see. What deciding it takes is metered:
+//! steps, bytes and time.
+
+mod meter;
+mod walk;
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use kube_cel::KubeCelExt as _;
-use kube_cel::cel::common::ast::{EntryExpr, Expr, IdedExpr};
 use kube_cel::cel::{Context, Program, Value};
+use lanai_evaluate::Deadline;
 use lanai_krm::Resource;
+use lanai_types::ByteSize;
 use lanai_types::quote::Quoted;
 use serde_json::{Map, Value as Json};
 
@@ -17,8 +22,16 @@ use serde_json::{Map, Value as Json};
 pub const MAX_EXPRESSION: usize = 4096;
 /// How deep brackets may be nested in an expression.
 pub const MAX_NESTING: usize = 32;
-/// How many steps an expression may cost at most.
-pub const MAX_COST: u64 = 100_000_000;
+/// How many parts of an expression may stand one behind another, as in `a.b.c`.
+pub const MAX_CHAIN: usize = 200;
+/// How many steps deciding may take.
+pub const MAX_STEPS: u64 = 100_000_000;
+/// How many bytes deciding may make, of texts and lists, all together.
+pub const MAX_MADE: ByteSize = ByteSize::mib(256);
+/// As [`MAX_STEPS`], where nobody has asked for the condition to be decided yet.
+const MAX_STEPS_AHEAD: u64 = 1_000_000;
+/// How much is told of what went wrong, in letters: the engine tells the values, too.
+const MAX_CAUSE: usize = 512;
 
 /// Why a condition cannot be decided.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,13 +46,37 @@ pub enum Error {
     /// [`MAX_NESTING`].
     #[error("brackets in the condition are nested deeper than the {MAX_NESTING} levels that are allowed")]
     TooDeep,
-    /// [`MAX_COST`].
-    #[error("the condition {} could take {cost} steps, more than the {MAX_COST} that are allowed", Quoted(.expression))]
+    /// [`MAX_CHAIN`].
+    #[error("the condition {} has more than {MAX_CHAIN} parts one behind another", Quoted(.expression))]
+    TooManyParts {
+        /// The condition.
+        expression: String,
+    },
+    /// [`MAX_STEPS`].
+    #[error("the condition {} takes more than the {MAX_STEPS} steps that are allowed", Quoted(.expression))]
     TooCostly {
         /// The condition.
         expression: String,
-        /// What it could take.
-        cost: u64,
+    },
+    /// [`MAX_MADE`].
+    #[error("the condition {} makes more than the {MAX_MADE} of texts and lists that are allowed", Quoted(.expression))]
+    TooLarge {
+        /// The condition.
+        expression: String,
+    },
+    /// The time of the function is over.
+    #[error("the condition {} was not decided within {} seconds", Quoted(.expression), .limit.as_secs_f64())]
+    TooSlow {
+        /// The condition.
+        expression: String,
+        /// What is allowed.
+        limit: Duration,
+    },
+    /// It was called off.
+    #[error("the condition {} was called off", Quoted(.expression))]
+    Cancelled {
+        /// The condition.
+        expression: String,
     },
     /// It is no expression.
     #[error("the condition {} cannot be read: {cause}", Quoted(.expression))]
@@ -67,11 +104,50 @@ pub enum Error {
     },
 }
 
-/// Whether a condition holds for these resources. An empty one holds.
+/// What deciding a condition may take.
+#[derive(Clone, Copy, Debug)]
+struct Budget {
+    max_steps: u64,
+    max_made: u64,
+}
+
+impl Budget {
+    const DEFAULT: Self = Self { max_steps: MAX_STEPS, max_made: MAX_MADE.get() };
+}
+
+/// Why deciding stopped.
+#[derive(Clone, Debug)]
+enum Stop {
+    /// The expression fails here; what is around it may not need it.
+    Failed(String),
+    Chain,
+    Steps,
+    Made,
+    Time(Duration),
+    Cancelled,
+}
+
+/// Whether a condition holds for these resources. An empty one holds. Deciding takes part in the time of the function.
 ///
 /// # Errors
-/// When it is no expression, fails, says neither true nor false, or exceeds a limit.
-pub fn holds(expression: &str, resources: &[&Resource]) -> Result<bool, Error> {
+/// When it is no expression, fails, says neither true nor false, exceeds a limit, or is called off.
+pub fn holds(expression: &str, resources: &[&Resource], deadline: &Deadline) -> Result<bool, Error> {
+    within(expression, resources, deadline, Budget::DEFAULT)
+}
+
+/// Whether a condition is false whatever the resources are: one that does not name them, and is decided without them.
+pub fn never_holds(expression: &str) -> bool {
+    let budget = Budget { max_steps: MAX_STEPS_AHEAD, ..Budget::DEFAULT };
+    let deadline = Deadline::after(Duration::MAX);
+    !expression.contains("resources") && within(expression, &[], &deadline, budget) == Ok(false)
+}
+
+fn within(
+    expression: &str,
+    resources: &[&Resource],
+    deadline: &Deadline,
+    budget: Budget,
+) -> Result<bool, Error> {
     if expression.trim().is_empty() {
         return Ok(true);
     }
@@ -82,35 +158,41 @@ pub fn holds(expression: &str, resources: &[&Resource]) -> Result<bool, Error> {
         return Err(Error::TooDeep);
     }
     // The engine is somebody else's: what it does not expect must not end us.
-    catch_unwind(AssertUnwindSafe(|| decide(expression, resources))).unwrap_or_else(|_| {
+    let decided = catch_unwind(AssertUnwindSafe(|| decide(expression, resources, deadline, budget)));
+    decided.unwrap_or_else(|_| {
         Err(Error::Evaluation { expression: expression.to_owned(), cause: "the engine failed".to_owned() })
     })
 }
 
-/// Whether a condition is false whatever the resources are: one that does not name them, and is decided without them.
-pub fn never_holds(expression: &str) -> bool {
-    !expression.contains("resources") && holds(expression, &[]) == Ok(false)
-}
-
-fn decide(expression: &str, resources: &[&Resource]) -> Result<bool, Error> {
+fn decide(
+    expression: &str,
+    resources: &[&Resource],
+    deadline: &Deadline,
+    budget: Budget,
+) -> Result<bool, Error> {
     let named = || expression.to_owned();
     let program = Program::compile(expression)
         .map_err(|error| Error::Syntax { expression: named(), cause: one_line(&error.to_string()) })?;
-    let values: Vec<Json> = resources.iter().map(|resource| value(resource)).collect();
-    let longest = values.iter().map(longest).max().unwrap_or(1);
-    let lengths = Lengths { resources: resources.len().max(1) as u64, longest: longest.max(1) as u64 };
-    let cost = cost(program.expression(), &lengths);
-    if cost > MAX_COST {
-        return Err(Error::TooCostly { expression: named(), cost });
+    let stopped = |stop: Stop| match stop {
+        Stop::Failed(cause) => Error::Evaluation { expression: named(), cause: one_line(&cause) },
+        Stop::Chain => Error::TooManyParts { expression: named() },
+        Stop::Steps => Error::TooCostly { expression: named() },
+        Stop::Made => Error::TooLarge { expression: named() },
+        Stop::Time(limit) => Error::TooSlow { expression: named(), limit },
+        Stop::Cancelled => Error::Cancelled { expression: named() },
+    };
+    let meter = meter::Meter::new(budget, deadline);
+    let mut values = Vec::with_capacity(resources.len());
+    for resource in resources {
+        meter.look().map_err(stopped)?;
+        values.push(converted(value(resource)));
     }
-    let failed = |cause: String| Error::Evaluation { expression: named(), cause: one_line(&cause) };
-    let mut context = Context::default().with_all();
-    let values = values.into_iter().map(converted).collect::<Vec<_>>();
-    context.add_variable_from_value("resources", values);
-    match program.execute(&context) {
+    let engine = Context::default().with_all();
+    let mut walk = walk::Walk::new(&engine, meter, Value::from(values));
+    match walk.value(program.expression()) {
         Ok(Value::Bool(holds)) => Ok(holds),
         Ok(other) => Err(Error::NotBoolean { expression: named(), found: format!("{}", other.type_of()) }),
-        Err(error) => Err(failed(error.to_string())),
+        Err(stop) => Err(stopped(stop)),
     }
 }
 
@@ -152,69 +234,6 @@ fn converted(value: Json) -> Value {
     }
 }
 
-/// The length of the longest list or mapping in a value.
-fn longest(value: &Json) -> usize {
-    match value {
-        Json::Array(items) => items.iter().map(longest).max().unwrap_or(0).max(items.len()),
-        Json::Object(fields) => fields.values().map(longest).max().unwrap_or(0).max(fields.len()),
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => 0,
-    }
-}
-
-/// How long the lists are that an expression can loop over.
-struct Lengths {
-    resources: u64,
-    longest: u64,
-}
-
-/// The most steps that an expression can take.
-fn cost(expression: &IdedExpr, lengths: &Lengths) -> u64 {
-    let all = |parts: &mut dyn Iterator<Item = &IdedExpr>| {
-        parts.fold(1_u64, |sum, part| sum.saturating_add(cost(part, lengths)))
-    };
-    match &expression.expr {
-        Expr::Unspecified | Expr::Ident(_) | Expr::Literal(_) => 1,
-        Expr::Call(call) => all(&mut call.target.iter().map(|target| &**target).chain(&call.args)),
-        Expr::List(list) => all(&mut list.elements.iter()),
-        Expr::Select(select) => cost(&select.operand, lengths).saturating_add(1),
-        Expr::Map(map) => {
-            map.entries.iter().fold(1, |sum, entry| sum.saturating_add(entry_cost(&entry.expr, lengths)))
-        }
-        Expr::Struct(entries) => {
-            entries.entries.iter().fold(1, |sum, entry| sum.saturating_add(entry_cost(&entry.expr, lengths)))
-        }
-        Expr::Comprehension(comprehension) => {
-            let rounds = rounds(&comprehension.iter_range, lengths);
-            let round = cost(&comprehension.loop_cond, lengths)
-                .saturating_add(cost(&comprehension.loop_step, lengths));
-            let around = [&comprehension.iter_range, &comprehension.accu_init, &comprehension.result];
-            all(&mut around.into_iter()).saturating_add(rounds.saturating_mul(round))
-        }
-    }
-}
-
-fn entry_cost(entry: &EntryExpr, lengths: &Lengths) -> u64 {
-    match entry {
-        EntryExpr::StructField(field) => cost(&field.value, lengths),
-        EntryExpr::MapEntry(entry) => cost(&entry.key, lengths).saturating_add(cost(&entry.value, lengths)),
-    }
-}
-
-/// How often a loop over this goes round at most: lists that are built from all resources are as long as all of them, with
-/// all that is in them.
-fn rounds(range: &IdedExpr, lengths: &Lengths) -> u64 {
-    match &range.expr {
-        Expr::Ident(name) if name == "resources" => lengths.resources,
-        Expr::Ident(_) | Expr::Select(_) => lengths.longest,
-        Expr::List(list) => list.elements.len() as u64,
-        Expr::Map(map) => map.entries.len() as u64,
-        Expr::Comprehension(inner) => rounds(&inner.iter_range, lengths),
-        Expr::Call(_) | Expr::Struct(_) | Expr::Literal(_) | Expr::Unspecified => {
-            lengths.resources.saturating_mul(lengths.longest)
-        }
-    }
-}
-
 /// How deep brackets are nested, texts included: too many is refused, whatever they are.
 fn nesting(expression: &str) -> usize {
     let mut depth = 0_usize;
@@ -234,21 +253,150 @@ fn nesting(expression: &str) -> usize {
     deepest
 }
 
+/// The beginning of a text, in one line.
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((end, _)) = line.char_indices().nth(MAX_CAUSE) {
+        line.truncate(end);
+        line.push_str(" ...");
+    }
+    line
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const TEXTS: [&str; 2] = [
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  labels: {tier: front}\nspec:\n  replicas: 3\n  list: [1, 2]\n",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n  namespace: prod\ndata:\n  on: 'yes'\n",
+    ];
+
+    fn decide_within(expression: &str, budget: Budget, deadline: &Deadline) -> Result<bool, Error> {
+        let resources: Vec<Resource> = TEXTS.iter().map(|text| Resource::parse(text).unwrap()).collect();
+        within(expression, &resources.iter().collect::<Vec<_>>(), deadline, budget)
+    }
+
     fn decide(expression: &str) -> Result<bool, Error> {
-        let texts = [
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  labels: {tier: front}\nspec:\n  replicas: 3\n  list: [1, 2]\n",
-            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n  namespace: prod\ndata:\n  on: 'yes'\n",
-        ];
-        let resources: Vec<Resource> = texts.iter().map(|text| Resource::parse(text).unwrap()).collect();
-        holds(expression, &resources.iter().collect::<Vec<_>>())
+        decide_within(expression, Budget::DEFAULT, &Deadline::after(Duration::MAX))
+    }
+
+    /// What the engine says, by itself.
+    fn judge(expression: &str) -> Option<bool> {
+        let resources = TEXTS.iter().map(|text| converted(value(&Resource::parse(text).unwrap())));
+        let mut context = Context::default().with_all();
+        context.add_variable_from_value("resources", resources.collect::<Vec<_>>());
+        match Program::compile(expression).unwrap().execute(&context) {
+            Ok(Value::Bool(holds)) => Some(holds),
+            Ok(_) | Err(_) => None,
+        }
+    }
+
+    #[test]
+    fn the_engine_says_the_same() {
+        for expression in [
+            "resources.map(r, r.kind) == ['Deployment', 'ConfigMap']",
+            "resources.map(r, r.kind == 'ConfigMap', r.metadata.name)[0] == 'settings'",
+            "resources.exists_one(r, r.kind == 'Deployment')",
+            "resources.filter(r, has(r.data)).all(r, 'on' in r.data && !('off' in r.data))",
+            "resources[0].spec.list + [3] == [1, 2, 3]",
+            "[1, 2].map(x, [3, 4].map(y, x * y)) == [[3, 4], [6, 8]]",
+            "{'a': 1, 'b': 2}.all(k, k in ['a', 'b']) && {'a': {'b': 1}}.a['b'] == 1",
+            "7 / 2 == 3 && 7 % 4 == 3 && -(2 - 5) == 3",
+            "'a' + 'b' == 'ab' && 'abc'.contains('b') && size('abc') == 3 && size([1]) == 1",
+            "'a,b'.split(',').join('-') == 'a-b' && 'xx'.replace('x', 'yz') == 'yzyz'",
+            "[3, 1, 2].sort() == [1, 2, 3] && lists.range(3) == [0, 1, 2] && [1, 2].sum() == 3",
+            "sets.intersects([1, 2], [2]) && !sets.equivalent([1], [2])",
+            "'web-1'.matches('^[a-z]+-[0-9]$') && string(3) == '3' && int('4') == 4",
+            "size(resources[0].metadata.labels) == 1 ? resources.size() < 3 : false",
+            "resources[0].missing == 1",
+            "resources[7].kind == ''",
+            "'a' < 1",
+            "1 / 0 == 0",
+            "nothing.size() == 0",
+            "resources.unheard()",
+            "'a' in 'abc'",
+        ] {
+            assert_eq!(decide(expression).ok(), judge(expression), "{expression}");
+        }
+    }
+
+    #[test]
+    fn errors_and_numbers_are_those_of_the_language() {
+        for (expression, expected) in [
+            ("resources.exists(r, r.spec.replicas == 3)", true),
+            ("resources.exists(r, r.data.on == 'yes')", true),
+            ("resources.all(r, r.spec.replicas == 4)", false),
+            ("resources[9].kind == 'x' || true", true),
+            ("false && resources[9].kind == 'x'", false),
+            ("1 == 1.0 && 2u == 2", true),
+        ] {
+            assert_eq!(decide(expression), Ok(expected), "{expression}");
+        }
+        for expression in ["resources.all(r, r.spec.replicas == 3)", "resources[9].kind == 'x' || false"] {
+            assert!(matches!(decide(expression), Err(Error::Evaluation { .. })), "{expression}");
+        }
+    }
+
+    #[test]
+    fn what_grows_is_refused_before_it_is_made() {
+        let grown = |step: &str| format!("'aaaaaaaaaaaaaaaaaaaa'{}.size() > 0", step.repeat(10));
+        let doubled = |first: &str| format!("[{first}]{}.size() > 0", ".map(s, s + s)".repeat(60));
+        for expression in [
+            grown(".replace('a', 'aaaaaaaaaaaaaaaaaaaa')"),
+            grown(".replace('', 'aaaaaaaaaaaaaaaaaaaa')"),
+            grown(".split('').join('aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa')"),
+            doubled("'aaaaaaaaaaaaaaaaaaaa'"),
+            doubled("[1, 2, 3]"),
+            "lists.range(1000000000).size() > 0".to_owned(),
+        ] {
+            let budget = Budget { max_made: 1 << 20, ..Budget::DEFAULT };
+            let decided = decide_within(&expression, budget, &Deadline::after(Duration::MAX));
+            assert!(matches!(decided, Err(Error::TooLarge { .. })), "{expression}: {decided:?}");
+        }
+    }
+
+    #[test]
+    fn loops_over_many_resources_are_linear() {
+        let one = Resource::parse(TEXTS[0]).unwrap();
+        let expression = "resources.filter(r, r.kind == 'Deployment').size() > 0";
+        let takes = |count: u64, steps: u64| {
+            let many = vec![&one; usize::try_from(count).unwrap()];
+            // The comparison makes a little as well.
+            let made = 2 * count * size_of::<Value>() as u64 + 1024;
+            let budget = Budget { max_steps: steps, max_made: made };
+            within(expression, &many, &Deadline::after(Duration::MAX), budget)
+        };
+        assert_eq!(takes(100, 1_000), Ok(true));
+        assert_eq!(takes(2_000, 20_000), Ok(true));
+    }
+
+    #[test]
+    fn steps_and_bytes_may_reach_their_limit_and_no_more() {
+        let deadline = Deadline::after(Duration::MAX);
+        let with = |expression: &str, max_steps, max_made| {
+            decide_within(expression, Budget { max_steps, max_made }, &deadline)
+        };
+        assert_eq!(with("true", 1, 0), Ok(true));
+        assert!(matches!(with("true", 0, 0), Err(Error::TooCostly { .. })));
+        let made = 2 * size_of::<Value>() as u64;
+        assert_eq!(with("[1].map(x, x).size() == 1", 100, made), Ok(true));
+        assert!(matches!(with("[1].map(x, x).size() == 1", 100, made - 1), Err(Error::TooLarge { .. })));
+        // The comparison and the number are two more.
+        let chain = |pluses: usize| decide(&format!("0{} == 0", "+0".repeat(pluses)));
+        assert_eq!(chain(MAX_CHAIN - 2), Ok(true));
+        assert!(matches!(chain(MAX_CHAIN - 1), Err(Error::TooManyParts { .. })));
+    }
+
+    #[test]
+    fn a_condition_takes_part_in_the_time_of_its_function() {
+        let over = Deadline::after(Duration::ZERO);
+        let decided = decide_within("true", Budget::DEFAULT, &over);
+        assert!(matches!(decided, Err(Error::TooSlow { limit: Duration::ZERO, .. })), "{decided:?}");
+        let deadline = Deadline::after(Duration::MAX);
+        deadline.cancel.cancel();
+        let decided = decide_within("true", Budget::DEFAULT, &deadline);
+        assert!(matches!(decided, Err(Error::Cancelled { .. })), "{decided:?}");
     }
 
     #[test]
@@ -297,6 +445,8 @@ mod tests {
             format!("{open}true{}", ")".repeat(depth))
         };
         assert_eq!(decide(&all(10)), Ok(true));
-        assert!(matches!(decide(&all(31)), Err(Error::TooCostly { .. })));
+        let budget = Budget { max_steps: 100_000, ..Budget::DEFAULT };
+        let decided = decide_within(&all(31), budget, &Deadline::after(Duration::MAX));
+        assert!(matches!(decided, Err(Error::TooCostly { .. })), "{decided:?}");
     }
 }

@@ -135,6 +135,16 @@ fn run(script: &str, list: &mut ResourceList) -> Result<(), Error> {
             list.items[at].set_name(to).unwrap();
         }
         ["tell", severity] => list.results.push(result(severity)),
+        ["tell-many", count] => {
+            list.results.extend(vec![result("error"); count.parse().unwrap()]);
+        }
+        ["fail-loud", count] => {
+            let message = "x".repeat(1000);
+            let item = ResultItem { message, ..result("error") };
+            let results = vec![item; count.parse().unwrap()];
+            let failed = Failed { why: Failing::Exit(1), exit_code: 1, results, stderr: String::new() };
+            return Err(Error::Failed(Box::new(failed)));
+        }
         ["fail", code] => {
             let exit_code = code.parse().unwrap();
             return Err(failed(Failing::Exit(exit_code), exit_code));

@@ -86,6 +86,17 @@ pub fn with_status(files: &[(&str, &str)]) -> Seen {
     rendered_with(files, &Options { status: StatusPolicy::Write, ..options() })
 }
 
+/// Renders a Kptfile that has room for so many bytes, with a status in it.
+pub fn with_status_within(room: usize, kptfile: &str) -> Seen {
+    let max_document = lanai_types::ByteSize::bytes(room as u64);
+    let files = [("Kptfile", File::from_text(kptfile))];
+    let package = Package::from_entries(files, Limits { max_document, ..Limits::default() }).unwrap();
+    let functions = Functions::new(Way::Inside);
+    let options = Options { status: StatusPolicy::Write, ..options() };
+    let rendered = wait(render(&package, &options, &functions, &mut ())).unwrap();
+    Seen { rendered, calls: functions.calls() }
+}
+
 /// Renders what cannot be opened.
 pub fn refused(files: &[(&str, &str)]) -> Error {
     run(files, &options(), Way::Inside).map(|seen| seen.rendered.outcome).unwrap_err()

@@ -1,8 +1,11 @@
 //! What the root Kptfile tells about a render.
 
 use lanai_krm::kptfile::ConditionStatus;
+use lanai_render::RenderLimits;
 
-use crate::rendering::{Seen, kptfile, mutators, options, rendered, resource, with_status};
+use crate::rendering::{
+    Seen, kptfile, mutators, options, rendered, resource, with_status, with_status_within,
+};
 
 fn condition(seen: &Seen) -> (ConditionStatus, String, String) {
     let kptfile = seen.kptfile();
@@ -148,4 +151,41 @@ fn resources_of_config_connector_tell_when_they_are_asked() {
     let mut failed = rendered(&[("Kptfile", &mutators("p", &["fail 1"])), ("x.yaml", text)]);
     failed.rendered.attribute(&options()).unwrap();
     assert_eq!(failed.text("x.yaml"), text);
+}
+
+#[test]
+fn results_may_reach_their_limit_and_no_more() {
+    let limit = RenderLimits::DEFAULT.max_status_results;
+    for (count, kept, last) in [
+        (limit, limit, "Error of it"),
+        (limit + 1, limit + 1, "... (1 more results were left out)"),
+        (50 * limit, limit + 1, "... (4900 more results were left out)"),
+    ] {
+        let seen = with_status(&[("Kptfile", &mutators("p", &[&format!("tell-many {count}")]))]).succeeded();
+        let status = seen.kptfile().fields().status.clone().unwrap().render_status.unwrap();
+        for results in [&status.mutation_steps[0].results, &status.mutation_steps[0].error_results] {
+            assert_eq!((results.len(), results.last().unwrap().message.as_str()), (kept, last));
+        }
+        assert_eq!(seen.rendered.results.items[0].results.len(), count, "nothing is left out there");
+    }
+}
+
+#[test]
+fn a_failure_is_told_where_there_is_no_room_for_its_steps() {
+    // The Kptfile says that all is well, and has room for little more.
+    let before = with_status(&[("Kptfile", &mutators("p", &["mark p"]))]).succeeded().text("Kptfile");
+    let failing = before.replacen("exec: mark p", "exec: fail-loud 100", 1);
+    let seen = with_status_within(failing.len() + 1000, &failing);
+    let (status, reason, message) = condition(&seen);
+    assert_eq!((status, reason.as_str()), (ConditionStatus::False, "RenderFailed"));
+    assert!(message.contains("the steps were left out"), "{message}");
+    assert!(!seen.text("Kptfile").contains("renderStatus"));
+}
+
+#[test]
+fn a_status_that_cannot_be_told_at_all_fails_the_render() {
+    let full = mutators("p", &["nothing"]);
+    let seen = with_status_within(full.len(), &full);
+    assert!(seen.error().contains("the status cannot be written to the Kptfile"), "{}", seen.error());
+    assert_eq!(seen.text("Kptfile"), full);
 }

@@ -1,0 +1,139 @@
+//! What deciding a condition takes, while it is decided.
+
+use kube_cel::cel::Value;
+use kube_cel::cel::objects::Key;
+use lanai_evaluate::Deadline;
+
+use super::{Budget, Stop};
+
+/// How many steps are made between two looks at the clock.
+const LOOK: u64 = 4096;
+/// What a value takes beside its text.
+const VALUE: u64 = 48;
+
+/// Counts steps and bytes, and says when it is enough.
+pub(super) struct Meter<'a> {
+    budget: Budget,
+    deadline: &'a Deadline,
+    steps: u64,
+    made: u64,
+    next_look: u64,
+}
+
+impl<'a> Meter<'a> {
+    pub fn new(budget: Budget, deadline: &'a Deadline) -> Self {
+        Self { budget, deadline, steps: 0, made: 0, next_look: 0 }
+    }
+
+    /// Takes steps.
+    pub fn step(&mut self, steps: u64) -> Result<(), Stop> {
+        self.steps = self.steps.saturating_add(steps);
+        if self.steps > self.budget.max_steps {
+            return Err(Stop::Steps);
+        }
+        if self.steps >= self.next_look {
+            self.next_look = self.steps.saturating_add(LOOK);
+            self.look()?;
+        }
+        Ok(())
+    }
+
+    /// Looks at the clock, and whether the work was called off.
+    pub fn look(&self) -> Result<(), Stop> {
+        if self.deadline.cancel.is_cancelled() {
+            return Err(Stop::Cancelled);
+        }
+        if self.deadline.left().is_zero() {
+            return Err(Stop::Time(self.deadline.limit));
+        }
+        Ok(())
+    }
+
+    /// Makes something of that many bytes. Has to be asked before it is made.
+    pub fn make(&mut self, bytes: u64) -> Result<(), Stop> {
+        self.made = self.made.saturating_add(bytes);
+        if self.made > self.budget.max_made { Err(Stop::Made) } else { Ok(()) }
+    }
+
+    /// The bytes of a value, which takes a step for each value in it.
+    pub fn size(&mut self, value: &Value) -> Result<u64, Stop> {
+        self.step(1)?;
+        let mut bytes = VALUE;
+        match value {
+            Value::List(items) => {
+                for item in items.iter() {
+                    bytes = bytes.saturating_add(self.size(item)?);
+                }
+            }
+            Value::Map(map) => {
+                for (key, value) in map.map.iter() {
+                    let key = match key {
+                        Key::String(text) => VALUE.saturating_add(text.len() as u64),
+                        Key::Int(_) | Key::Uint(_) | Key::Bool(_) => VALUE,
+                    };
+                    bytes = bytes.saturating_add(key).saturating_add(self.size(value)?);
+                }
+            }
+            Value::String(text) => bytes = bytes.saturating_add(text.len() as u64),
+            Value::Bytes(data) => bytes = bytes.saturating_add(data.len() as u64),
+            _ => {}
+        }
+        Ok(bytes)
+    }
+
+    /// What is made by a function of the engine at most, beside copies of what it gets: for the functions that make more.
+    pub fn growth(
+        &mut self,
+        function: &str,
+        target: Option<&Value>,
+        arguments: &[Value],
+    ) -> Result<(), Stop> {
+        let text = |value: Option<&Value>| match value {
+            Some(Value::String(text)) => Some(text.clone()),
+            _ => None,
+        };
+        let found = |text: &str, part: &str| (text.matches(part).count() as u64).saturating_add(1);
+        match function {
+            "replace" => {
+                let (Some(target), Some(from), Some(to)) =
+                    (text(target), text(arguments.first()), text(arguments.get(1)))
+                else {
+                    return Ok(());
+                };
+                self.make(found(&target, &from).saturating_mul(to.len() as u64))
+            }
+            "split" => {
+                let (Some(target), Some(separator)) = (text(target), text(arguments.first())) else {
+                    return Ok(());
+                };
+                self.make(found(&target, &separator).saturating_mul(2 * VALUE))
+            }
+            "join" => {
+                let (Some(Value::List(items)), Some(separator)) = (target, text(arguments.first())) else {
+                    return Ok(());
+                };
+                self.make((items.len() as u64).saturating_mul(separator.len() as u64))
+            }
+            "range" => match arguments.first() {
+                Some(Value::Int(count)) => self.make(count.unsigned_abs().saturating_mul(2 * VALUE)),
+                _ => Ok(()),
+            },
+            // These compare all with all.
+            "distinct" | "contains" | "equivalent" | "intersects" => {
+                let lists = target.into_iter().chain(arguments);
+                let lengths = lists.filter_map(|value| match value {
+                    Value::List(items) => Some(items.len() as u64),
+                    _ => None,
+                });
+                let product = match function {
+                    "distinct" => lengths.map(|length| length.saturating_mul(length)).sum(),
+                    _ => lengths.fold(1, u64::saturating_mul),
+                };
+                self.step(product)
+            }
+            // A pattern is made ready each time.
+            "matches" => self.step(LOOK),
+            _ => Ok(()),
+        }
+    }
+}
