@@ -1,5 +1,6 @@
 //! What a program may see and take, and what of that could be held.
 
+pub(crate) mod memory;
 pub(crate) mod plan;
 mod run;
 
@@ -10,7 +11,7 @@ use std::time::Duration;
 use lanai_types::ByteSize;
 use serde::{Deserialize, Serialize};
 
-pub use run::Caged;
+pub use run::{Caged, Caging};
 
 /// A cage for a program: what it sees of the machine, and how much it may take of it.
 ///
@@ -93,8 +94,9 @@ impl View {
 /// How much a caged program may take. All are inclusive. Time and output are in [`Limits`](crate::Limits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CageLimits {
-    /// The memory that each of its processes may have for data: heap, stacks, private maps. Address space that is only
-    /// reserved does not count up to [`ADDRESS_SPACE`] more.
+    /// The memory that it may have with all that it started, what is shared counted once. That is looked at many times a second;
+    /// what one process has for data (heap, stacks, private maps) is held by the kernel as well. Address space that is
+    /// only reserved does not count up to [`ADDRESS_SPACE`] more.
     pub max_memory: ByteSize,
     /// Processes and threads at a time, the program itself included.
     pub max_processes: u32,

@@ -78,6 +78,11 @@ impl Child {
         }
     }
 
+    /// Its number.
+    pub(crate) fn id(&self) -> u32 {
+        self.inner.id()
+    }
+
     pub(crate) fn killer(&self) -> Killer {
         self.killer.clone()
     }
@@ -114,9 +119,25 @@ impl Child {
 
     /// Waits for the end. What the program left running in its group stays, but not what is in its namespace.
     pub(crate) fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.join();
+        self.reap()
+    }
+
+    /// Waits for the end, and ends what the program left running in its group.
+    pub(crate) fn wait_with_group(&mut self) -> io::Result<ExitStatus> {
+        self.join();
+        // The leader is a zombie now, so the number still is that of its group.
+        self.killer.kill();
+        self.reap()
+    }
+
+    fn join(&mut self) {
         if let Some(waiter) = self.waiter.take() {
             let _ = waiter.join();
         }
+    }
+
+    fn reap(&mut self) -> io::Result<ExitStatus> {
         self.killer.forget();
         let status = self.inner.wait()?;
         // A launcher that was killed may be dead before what is inside; the kernel is ending that by now.

@@ -52,6 +52,16 @@ pub enum Error {
         /// What it had written to its standard error output.
         messages: String,
     },
+    /// `CageLimits::max_memory`.
+    #[error("{} was stopped: it took more than the {limit} of memory that are allowed", Quoted(.program))]
+    TooLarge {
+        /// The program, as it was named.
+        program: String,
+        /// What is allowed.
+        limit: ByteSize,
+        /// What it had written to its standard error output.
+        messages: String,
+    },
     /// The system lost it.
     #[error("cannot talk to {}: {cause}", Quoted(.program))]
     Lost {

@@ -17,7 +17,7 @@ mod run;
 mod signals;
 
 pub use cage::{
-    ADDRESS_SPACE, Access, Cage, CageLimits, Caged, FilesHeld, Held, Network, NetworkHeld, Policy,
+    ADDRESS_SPACE, Access, Cage, CageLimits, Caged, Caging, FilesHeld, Held, Network, NetworkHeld, Policy,
     ProcessesHeld, Shortfall, Tree, User, UserHeld, View,
 };
 pub use child::Killer;

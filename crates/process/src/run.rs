@@ -12,6 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Pid;
 
 use crate::cage::Held;
+use crate::cage::memory::Memory;
 use crate::cage::plan::{MAX_REPORT, REPORT_MARK, Report};
 use crate::child::Child;
 use crate::{Error, Limits};
@@ -74,18 +75,26 @@ pub(crate) fn to_the_end(
     input: &[u8],
     limits: &Limits,
 ) -> Result<Finished, Error> {
-    talk(child, program, input, limits, &mut Header::Absent)
+    talk(child, program, input, limits, &mut Header::Absent, None)
 }
 
-/// The same for a launcher, whose first line is a report.
+/// The same for a launcher, whose first line is a report. What is held is told as soon as somebody knows how it all ended, also when
+/// the program had to be stopped.
 pub(crate) fn caged_to_the_end(
     child: Child,
     program: &str,
     input: &[u8],
     limits: &Limits,
+    max_memory: ByteSize,
+    mut told: impl FnMut(Held),
 ) -> Result<Outcome, Error> {
     let mut header = Header::Awaited;
-    let finished = talk(child, program, input, limits, &mut header)?;
+    let memory = Memory::of(child.id(), max_memory);
+    let finished = talk(child, program, input, limits, &mut header, Some(memory));
+    if let Header::Read(Report::Starts { held, .. }) = &header {
+        told(*held);
+    }
+    let finished = finished?;
     match header {
         Header::Read(Report::Starts { held, .. }) => Ok(Outcome::Ended(finished, held)),
         Header::Read(Report::Failed(cause)) => Ok(Outcome::NotCaged(cause)),
@@ -137,6 +146,7 @@ fn talk(
     input: &[u8],
     limits: &Limits,
     header: &mut Header,
+    mut memory: Option<Memory>,
 ) -> Result<Finished, Error> {
     let lost = |cause: io::Error| Error::Lost { program: program.to_owned(), cause };
     let start = Instant::now();
@@ -164,7 +174,8 @@ fn talk(
         fds.extend(output.poll());
         fds.extend(messages.poll());
         fds.extend(stdin.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::OUT)));
-        wait_for(&mut fds, left).map_err(lost)?;
+        let wait = memory.as_ref().map_or(left, |memory| memory.wait().min(left));
+        wait_for(&mut fds, wait).map_err(lost)?;
         let has_ended = !fds[0].revents().is_empty();
 
         output.read(header.room(limits.max_output)).map_err(lost)?;
@@ -179,8 +190,16 @@ fn talk(
         if has_ended {
             break;
         }
+        if let Some(limit) = memory.as_mut().and_then(Memory::exceeded) {
+            let (program, messages) = (program.to_owned(), messages.text());
+            return Err(Error::TooLarge { program, limit, messages });
+        }
     }
-    let status = Status::of(child.wait().map_err(lost)?);
+    let ended = match header {
+        Header::Absent => child.wait(),
+        Header::Awaited | Header::Read(_) => child.wait_with_group(),
+    };
+    let status = Status::of(ended.map_err(lost)?);
     Ok(Finished { status, output: output.bytes, messages: messages.text() })
 }
 

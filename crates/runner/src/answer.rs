@@ -26,14 +26,22 @@ pub(crate) fn of(finished: Finished, sent: &Sent) -> Result<Response, Error> {
 
 /// The error for a program that did not get to its end.
 pub(crate) fn error(error: lanai_process::Error) -> Error {
-    match error {
-        lanai_process::Error::TooLong { limit, messages, .. } => Error::Timeout { limit, stderr: messages },
-        lanai_process::Error::TooMuch { limit, messages, .. } => Error::Failed(Box::new(Failed {
-            why: Failing::Limit(format!("it wrote more than the {limit} of max_output")),
+    let beyond = |limit: String, stderr| {
+        Error::Failed(Box::new(Failed {
+            why: Failing::Limit(limit),
             exit_code: 1,
             results: Vec::new(),
-            stderr: messages,
-        })),
+            stderr,
+        }))
+    };
+    match error {
+        lanai_process::Error::TooLong { limit, messages, .. } => Error::Timeout { limit, stderr: messages },
+        lanai_process::Error::TooMuch { limit, messages, .. } => {
+            beyond(format!("it wrote more than the {limit} of max_output"), messages)
+        }
+        lanai_process::Error::TooLarge { limit, messages, .. } => {
+            beyond(format!("it took more than the {limit} of max_memory"), messages)
+        }
         lanai_process::Error::Cage { .. } => Error::Refused(error.to_string()),
         error => Error::Infrastructure(error.to_string()),
     }

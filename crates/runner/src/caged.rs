@@ -7,7 +7,7 @@ use std::time::Duration;
 use lanai_evaluate::wire::Sent;
 use lanai_evaluate::{Deadline, Error, Grants, MountAccess, Response};
 use lanai_process::{
-    Access, Cage, CageLimits, Command, Held, Limits, Network, Policy, Shortfall, User, View,
+    Access, Cage, CageLimits, Caging, Command, Finished, Held, Limits, Network, Policy, Shortfall, User, View,
 };
 
 use crate::{Caller, ExecLimits, answer, job};
@@ -15,7 +15,7 @@ use crate::{Caller, ExecLimits, answer, job};
 /// The variables of its caller that a caged program has, beside those that are granted.
 const VARIABLES: &[&str] = &["PATH", "HOME", "LANG"];
 /// Folders in which many people put things: what a program finds beside itself there is not its own.
-const SHARED: &[&str] = &["/", "/tmp", "/var/tmp", "/home", "/opt", "/srv", "/run", "/var"];
+const SHARED: &[&str] = &["/", "/tmp", "/var/tmp", "/home", "/root", "/opt", "/srv", "/run", "/var"];
 
 /// Makes cages. Clones share what they learn.
 #[derive(Clone, Debug)]
@@ -42,7 +42,23 @@ impl Launcher {
         self.shortfalls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn learn(&self, held: Held, network: Network) {
+    /// Runs a program in a cage, and learns what could be held, whatever becomes of the program.
+    pub(crate) fn run(
+        &self,
+        command: &Command,
+        cage: &Cage,
+        input: &[u8],
+        limits: &Limits,
+        watch: &job::Watch,
+    ) -> Result<Finished, lanai_process::Error> {
+        let caged = command.run_caged(cage, input, limits, |caging| match caging {
+            Caging::Started(killer) => watch.started(killer),
+            Caging::Held(held) => self.learn(held, cage.network),
+        });
+        caged.map(|caged| caged.finished)
+    }
+
+    fn learn(&self, held: Held, network: Network) {
         let mut known = self.shortfalls.lock().unwrap_or_else(PoisonError::into_inner);
         for shortfall in held.shortfalls(network) {
             if !known.contains(&shortfall) {
@@ -136,13 +152,7 @@ pub(crate) async fn run(
         let input = sent.text().as_bytes();
         let finished = match way {
             Way::Free => command.run(input, &limits, |killer| watch.started(killer)),
-            Way::Caged(cage, launcher) => {
-                let caged = command.run_caged(&cage, input, &limits, |killer| watch.started(killer));
-                caged.map(|caged| {
-                    launcher.learn(caged.held, cage.network);
-                    caged.finished
-                })
-            }
+            Way::Caged(cage, launcher) => launcher.run(&command, &cage, input, &limits, watch),
         };
         answer::of(finished.map_err(answer::error)?, &sent)
     });

@@ -22,12 +22,21 @@ pub struct Caged {
     pub held: Held,
 }
 
+/// What is told while a program is caged.
+#[derive(Clone, Debug)]
+pub enum Caging {
+    /// Something was started, which this ends.
+    Started(Killer),
+    /// The program has run, and this could be held.
+    Held(Held),
+}
+
 impl Command {
     /// Runs the program to its end in a cage, with `input` as its standard input.
     ///
     /// The program has to be named by an absolute path. It begins in an empty folder, whatever [`folder`](Self::folder) says.
     /// `watch` gets a handle by which another thread can end it early, as in [`run`](Self::run); it may get several, of which the
-    /// last counts. When this returns, nothing of the program runs any more, as far as [`Held::tree`] goes.
+    /// last counts. Once the program has run, `watch` also gets what could be held, whatever became of it. When this returns, nothing of the program runs any more, as far as [`Held::tree`] goes.
     ///
     /// # Errors
     /// As for [`run`](Self::run); and [`Error::Cage`] when what was asked for cannot be held.
@@ -36,7 +45,7 @@ impl Command {
         cage: &Cage,
         input: &[u8],
         limits: &Limits,
-        mut watch: impl FnMut(Killer),
+        mut watch: impl FnMut(Caging),
     ) -> Result<Caged, Error> {
         let mut causes = Vec::new();
         for rung in rungs(cage.policy) {
@@ -46,8 +55,9 @@ impl Command {
             if becomes_nobody(cage.user) {
                 child.give_pipes(NOBODY).map_err(|cause| self.not_caged(&cause.to_string()))?;
             }
-            watch(child.killer());
-            match run::caged_to_the_end(child, &self.name(), input, limits)? {
+            watch(Caging::Started(child.killer()));
+            let told = |held| watch(Caging::Held(held));
+            match run::caged_to_the_end(child, &self.name(), input, limits, cage.limits.max_memory, told)? {
                 Outcome::Ended(finished, held) => return Ok(Caged { finished, held }),
                 Outcome::NotCaged(cause) => causes.push(cause),
                 Outcome::Impossible(cause) => {

@@ -18,6 +18,7 @@ pub(super) fn run(plan: &Plan, program: &[OsString]) -> Result<ExitCode, Trouble
     let first = first.to_str().and_then(|number| number.parse().ok());
     let stdin = inherited(plan.stdin).map_err(Trouble::in_step("find the standard input"))?;
     close_inherited().map_err(Trouble::in_step("close what was left open"))?;
+    limit_segments(plan.max_memory);
     root::make(plan)?;
     let held = confine::confine(plan, Tree::PidNamespace, FilesHeld::PrivateRoot)?;
     stay_with_launcher()?;
@@ -35,6 +36,13 @@ pub(super) fn run(plan: &Plan, program: &[OsString]) -> Result<ExitCode, Trouble
             Ok(ExitCode::from(NOT_STARTED))
         }
     }
+}
+
+/// Limits the segments of System V in this namespace, which nobody need have attached. Only root can; what they hold is gone with the
+/// namespace in any case.
+fn limit_segments(max_memory: u64) {
+    let pages = max_memory / rustix::param::page_size() as u64;
+    let _ = fs::write("/proc/sys/kernel/shmall", pages.to_string());
 }
 
 /// Asks to be killed with the launcher, and then makes sure that it was not dead before.

@@ -1,8 +1,9 @@
 //! A file system for one program: a small one in memory, with what the program may see hung into it.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsString};
 use std::fs::{self, DirBuilder, File};
 use std::io;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{DirBuilderExt, chown, symlink};
 use std::path::{Component, Path, PathBuf};
 
@@ -161,7 +162,49 @@ fn is_on_machine(target: &Path) -> bool {
     nearest.and_then(device) != device(Path::new("/"))
 }
 
+/// Makes what hangs at a place read-only, with all that is mounted below it.
 fn read_only(target: &Path) -> io::Result<()> {
+    let table = fs::read_to_string(Path::new(MACHINE).join("proc/self/mountinfo"))?;
+    remount(target)?;
+    for below in mounted_below(target, &table) {
+        match remount(&below) {
+            Ok(()) => {}
+            // Something else lies over it, so that nobody gets there.
+            Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => {}
+            Err(cause) => return Err(cause),
+        }
+    }
+    Ok(())
+}
+
+/// Where something is mounted below a place, by the table of the kernel.
+fn mounted_below(target: &Path, table: &str) -> Vec<PathBuf> {
+    let places = table.lines().filter_map(|line| line.split(' ').nth(4)).map(unescaped);
+    places.filter(|place| place != target && place.starts_with(target)).collect()
+}
+
+/// A path as the kernel writes it: some bytes are spelled by their number.
+fn unescaped(text: &str) -> PathBuf {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let number =
+            after.get(..3).filter(|_| *first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
+        match number.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[3..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    PathBuf::from(OsString::from_vec(bytes))
+}
+
+fn remount(target: &Path) -> io::Result<()> {
     let now = rustix::fs::statvfs(target)?.f_flag;
     let mut flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID;
     // What is forbidden already has to stay so.
@@ -188,4 +231,19 @@ fn folders(plan: &Plan) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_below_are_found_as_the_kernel_writes_them() {
+        let table = "22 1 0:1 / /shown rw - tmpfs none rw\n\
+                     23 22 0:2 / /shown/a\\040b rw - tmpfs none rw\n\
+                     24 22 0:3 / /shown/c\\134 rw - tmpfs none rw\n\
+                     25 1 0:4 / /shown-not rw - tmpfs none rw\n";
+        let places = mounted_below(Path::new("/shown"), table);
+        assert_eq!(places, [Path::new("/shown/a b"), Path::new("/shown/c\\")]);
+    }
 }

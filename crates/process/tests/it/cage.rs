@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use lanai_process::{
-    Access, Cage, CageLimits, Caged, Command, Error, FilesHeld, Limits, Network, NetworkHeld, Policy,
+    Access, Cage, CageLimits, Caged, Caging, Command, Error, FilesHeld, Limits, Network, NetworkHeld, Policy,
     ProcessesHeld, Shortfall, Status, Tree, User, View,
 };
 use lanai_testkit::skip;
@@ -132,8 +132,18 @@ fn time_and_output_are_limited_as_outside() {
     assert_eq!(check("printf 12345").expect("it is on the edge").finished.output, b"12345");
     assert!(matches!(check("printf 123456"), Err(Error::TooMuch { .. })));
     let limits = Limits { max_time: Duration::from_millis(400), ..Limits::DEFAULT };
-    let error = sh("echo begun >&2; sleep 1000").run_caged(&cage(), b"", &limits, |_| ());
+    let mut held = None;
+    let error = sh("echo begun >&2; sleep 1000").run_caged(&cage(), b"", &limits, |caging| {
+        if let Caging::Held(found) = caging {
+            held = Some(found);
+        }
+    });
     assert!(matches!(error, Err(Error::TooLong { messages, .. }) if messages == "begun\n"));
+    assert_eq!(
+        held,
+        Some(run(&cage(), &sh("exit 0")).expect("it can be caged").held),
+        "it is told all the same"
+    );
 }
 
 #[test]
@@ -173,6 +183,57 @@ fn memory_may_reach_its_limit_and_no_more() {
     let beyond = copy(64);
     assert_ne!(beyond.status, Status::Exited(0));
     assert!(beyond.messages.contains("memory"), "{}", beyond.messages);
+}
+
+#[test]
+fn shared_memory_is_limited_as_well() {
+    const TEST: &str = "cage::shared_memory_is_limited_as_well";
+    if !Path::new("/usr/bin/python3").exists() {
+        return skip(TEST, "this takes python3");
+    }
+    let cage = limited(CageLimits { max_memory: ByteSize::mib(96), ..CageLimits::DEFAULT });
+    let python = |text: &str| {
+        let text = format!("import mmap, os, time\n{text}\nprint('done')\n");
+        run(&cage, &Command::new("/usr/bin/python3").argument("-c").argument(text))
+    };
+    let map = |mebibytes: u32| {
+        format!(
+            "m = mmap.mmap(-1, {mebibytes} << 20)\nfor i in range({mebibytes} << 8): m[i << 12] = 1\ntime.sleep(0.3)"
+        )
+    };
+    let within = python(&map(32)).expect("it is within the limit").finished;
+    assert_eq!(within.output, b"done\n", "{}", within.messages);
+    let file = "fds = [os.memfd_create('x') for _ in range(4)]\n\
+                for fd in fds:\n  for _ in range(64): os.write(fd, b'x' * (1 << 20))\ntime.sleep(60)";
+    let children = "if os.fork() == 0 or os.fork() == 0:\n  b = bytearray(b'x') * (64 << 20)\ntime.sleep(60)";
+    for text in [&*format!("{}\ntime.sleep(60)", map(200)), file, children] {
+        let error = python(text).expect_err("it takes too much");
+        assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+        assert!(
+            error.to_string().ends_with("it took more than the 96 MiB of memory that are allowed"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn segments_of_shared_memory_are_limited_by_root() {
+    const TEST: &str = "cage::segments_of_shared_memory_are_limited_by_root";
+    let setting = || fs::read_to_string("/proc/sys/kernel/shmall").unwrap_or_default();
+    let before = setting();
+    if !rustix::process::geteuid().is_root()
+        || !Path::new("/usr/bin/perl").exists()
+        || !has_private_root(TEST)
+    {
+        return skip(TEST, "this takes root and perl");
+    }
+    let cage = limited(CageLimits { max_memory: ByteSize::mib(64), ..CageLimits::DEFAULT });
+    let segment = |mebibytes: u32| {
+        let text = format!("defined(shmget(0, {mebibytes} << 20, 01600)) ? print 'made' : print 'refused'");
+        said(&cage, &format!("perl -e \"{text}\""))
+    };
+    assert_eq!((segment(64).as_str(), segment(65).as_str()), ("made", "refused"));
+    assert_eq!(setting(), before, "the machine keeps its own");
 }
 
 #[test]
@@ -243,6 +304,27 @@ fn views_show_files_and_folders_where_they_are_wanted() {
         "there is no such place in the folder that is shown around it",
     );
     assert!(!Path::new("/usr/no-such-place").exists());
+}
+
+#[test]
+fn what_is_mounted_below_a_view_cannot_be_changed_either() {
+    const TEST: &str = "cage::what_is_mounted_below_a_view_cannot_be_changed_either";
+    if !has_private_root(TEST) {
+        return;
+    }
+    // Most machines have something below this.
+    let view = View { source: "/dev".into(), target: "/shown".into(), access: Access::Read };
+    let table = said(&Cage { views: vec![view], ..cage() }, "cat /proc/self/mountinfo");
+    let columns = table.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+    // Of several at one place the last one is seen.
+    let shown = columns.filter(|columns| columns[4].starts_with("/shown"));
+    let shown: std::collections::BTreeMap<_, _> = shown.map(|columns| (columns[4], columns[5])).collect();
+    if shown.len() < 2 {
+        return skip(TEST, "nothing is mounted below /dev on this machine");
+    }
+    for (place, options) in shown {
+        assert!(options.starts_with("ro,"), "{place}: {options}");
+    }
 }
 
 #[test]
@@ -342,8 +424,24 @@ fn without_namespaces() {
     let left = fs::read_dir(at("tmp")).expect("it is ours").count();
     assert_eq!(left, 0, "the folder of the program is gone");
 
+    let caged =
+        run(&cage, &sh("sleep 9999 >/dev/null 2>&1 & echo $!; cat >/dev/null")).expect("it can be caged");
+    assert_eq!(caged.finished.status, Status::Exited(0));
+    let left = String::from_utf8(caged.finished.output).expect("it is text");
+    assert!(is_gone(left.trim()), "what it left behind in its group is ended with it");
+
     let elsewhere = View { source: at("shown"), target: "/elsewhere".into(), access: Access::Read };
     let moved = Cage { views: vec![elsewhere], ..cage };
     let error = run(&moved, &sh("echo ran")).expect_err("it cannot be shown there").to_string();
     assert!(error.ends_with("cannot be shown as \"/elsewhere\" without a file system of its own"), "{error}");
+}
+
+/// Whether a process that was killed ends: the kernel takes a moment for it.
+fn is_gone(pid: &str) -> bool {
+    let stat = Path::new("/proc").join(pid).join("stat");
+    let ended = || fs::read_to_string(&stat).map_or(true, |text| text.contains(") Z "));
+    (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        ended()
+    })
 }

@@ -133,11 +133,7 @@ impl<'s> Session<'s> {
             ExecMode::Caged(launcher) => {
                 let grants = Grants { network: call.network, ..self.views() };
                 let cage = launcher.cage(&setup.program, &setup.caller, &grants, &setup.limits);
-                let done = command.run_caged(&cage, input, &limits, |killer| self.watch.started(killer));
-                done.map(|caged| {
-                    launcher.learn(caged.held, cage.network);
-                    caged.finished
-                })
+                launcher.run(&command, &cage, input, &limits, self.watch)
             }
         };
         let finished = match done.map_err(answer::error) {
