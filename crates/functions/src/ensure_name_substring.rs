@@ -200,6 +200,21 @@ impl Settings {
 struct Renamed {
     /// Their new names, by what they are called now, without versions.
     names: HashMap<ResourceId, String>,
+    /// Which of them have a kind and a name, in order.
+    called: HashMap<Called, Vec<ResourceId>>,
+}
+
+/// What a reference says.
+#[derive(PartialEq, Eq, Hash)]
+struct Called {
+    kind: String,
+    name: String,
+}
+
+impl Called {
+    fn new(kind: &str, name: &str) -> Self {
+        Self { kind: kind.to_owned(), name: name.to_owned() }
+    }
 }
 
 impl Renamed {
@@ -210,7 +225,13 @@ impl Renamed {
                 .then(|| settings.name(&id.name))??;
             Some((id, new))
         });
-        Self { names: renamed.collect() }
+        let names: HashMap<ResourceId, String> = renamed.collect();
+        let mut called: HashMap<Called, Vec<ResourceId>> = HashMap::new();
+        for id in names.keys() {
+            called.entry(Called::new(&id.kind, &id.name)).or_default().push(id.clone());
+        }
+        called.values_mut().for_each(|ids| ids.sort());
+        Self { names, called }
     }
 
     /// The new name of a resource.
@@ -218,16 +239,16 @@ impl Renamed {
         self.names.get(&ResourceId { version: String::new(), ..item.id() })
     }
 
+    /// The new name of the first resource of a kind and a name that is meant.
+    fn first(&self, kind: &str, name: &str, is_meant: impl Fn(&ResourceId) -> bool) -> Option<&String> {
+        let ids = self.called.get(&Called::new(kind, name))?;
+        ids.iter().find(|id| is_meant(id)).and_then(|id| self.names.get(id))
+    }
+
     /// The new name of what a resource refers to: something of a kind, in the same namespace, in the one that the reference names,
     /// or in none.
     fn referred(&self, kind: &str, name: &str, namespaces: &[&str]) -> Option<&String> {
-        let is_meant = |id: &ResourceId| {
-            id.kind == kind && id.name == name && namespaces.contains(&id.namespace.as_str())
-        };
-        let mut found: Vec<(&ResourceId, &String)> =
-            self.names.iter().filter(|(id, _)| is_meant(id)).collect();
-        found.sort();
-        found.first().map(|(_, new)| *new)
+        self.first(kind, name, |id| namespaces.contains(&id.namespace.as_str()))
     }
 
     /// A reference as `depends-on` spells it, with the new name.
@@ -236,9 +257,7 @@ impl Renamed {
         let ([group, "namespaces", _, kind, name] | [group, kind, name]) = parts[..] else {
             return reference.into();
         };
-        let is_meant = |id: &&ResourceId| id.group == group && id.kind == kind && id.name == name;
-        let new = self.names.iter().filter(|(id, _)| is_meant(id)).min().map(|(_, new)| new);
-        let Some(new) = new else { return reference.into() };
+        let Some(new) = self.first(kind, name, |id| id.group == group) else { return reference.into() };
         let kept = reference.trim_end().len() - name.len();
         format!("{}{new}", &reference[..kept])
     }
@@ -317,5 +336,35 @@ fn names(place: Place<'_>) -> Vec<Name> {
             items.filter_map(|(at, node)| name(plan::item(&place.path, at), node)).collect()
         }
         Kind::Scalar | Kind::Mapping | Kind::Alias => Vec::from_iter(name(place.path, node)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_outside_of_pods_follow() {
+        let secret = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\n";
+        let config = "apiVersion: v1\nkind: ConfigMap\ndata:\n  prepend: x-\n";
+        for text in [
+            "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata:\n  name: a\nparameters:\n  adminSecretName: s\n",
+            "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata:\n  name: a\nparameters:\n  userSecretName: s\n",
+            "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata:\n  name: a\nparameters:\n  secretRef: s\n",
+            "apiVersion: v1\nkind: PersistentVolume\nmetadata:\n  name: a\nspec:\n  azureFile:\n    secretName: s\n",
+            "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata:\n  name: a\nspec:\n  template:\n    spec:\n      containers:\n      - env:\n        - valueFrom:\n            secretKeyRef:\n              name: s\n",
+            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: a\n  annotations:\n    ingress.kubernetes.io/auth-secret: s\n",
+            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: a\n  annotations:\n    nginx.ingress.kubernetes.io/auth-secret: s\n",
+            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: a\n  annotations:\n    nginx.ingress.kubernetes.io/auth-tls-secret: s\n",
+        ] {
+            let mut list = ResourceList {
+                items: vec![Resource::parse(secret).unwrap(), Resource::parse(text).unwrap()],
+                function_config: Some(Resource::parse(config).unwrap()),
+                ..ResourceList::default()
+            };
+            EnsureNameSubstring.run(&mut list).unwrap();
+            let after = list.items[1].to_string();
+            assert_eq!(after, text.replace("name: a\n", "name: x-a\n").replace(": s\n", ": x-s\n"));
+        }
     }
 }

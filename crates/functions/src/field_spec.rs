@@ -78,15 +78,32 @@ pub struct Place<'a> {
     pub node: Option<NodeRef<'a>>,
 }
 
-/// The places below a node that a path with slashes leads to. Null counts as missing.
+/// The places below a node that a path with slashes leads to. Null counts as missing. A slash that belongs to a key has a
+/// backslash before it.
 ///
 /// # Errors
 /// The path of something on the way that is no mapping.
 pub fn places<'a>(root: NodeRef<'a>, path: &str, missing: Missing) -> Result<Vec<Place<'a>>, Path> {
-    let keys: Vec<&str> = path.split('/').filter(|key| !key.is_empty()).collect();
+    let keys = keys(path);
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     let mut found = Vec::new();
     follow(Place { path: Path::root(), node: Some(root) }, &keys, missing, &mut found)?;
     Ok(found)
+}
+
+fn keys(path: &str) -> Vec<String> {
+    let mut keys = vec![String::new()];
+    let mut letters = path.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match (letter, keys.last_mut()) {
+            ('\\', Some(key)) if letters.next_if_eq(&'/').is_some() => key.push('/'),
+            ('/', _) => keys.push(String::new()),
+            (letter, Some(key)) => key.push(letter),
+            (_, None) => {}
+        }
+    }
+    keys.retain(|key| !key.is_empty());
+    keys
 }
 
 fn follow<'a>(
@@ -117,5 +134,15 @@ fn follow<'a>(
             follow(Place { path: below(&at.path, name), node: value }, rest, missing, found)
         }
         Some(Kind::Scalar | Kind::Alias) => Err(at.path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slash_may_belong_to_a_key() {
+        assert_eq!(keys("/a/b\\/c//d\\e"), ["a", "b/c", "d\\e"]);
     }
 }

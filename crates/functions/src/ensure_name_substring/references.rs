@@ -84,6 +84,16 @@ const OTHERS: &[Reference] = &[
     by("ValidatingWebhookConfiguration", "Service", "webhooks[]/clientConfig/service/name"),
     by("CustomResourceDefinition", "Service", "spec/conversion/webhook/clientConfig/service/name"),
     by("StorageClass", "Secret", "parameters/secretName"),
+    by("StorageClass", "Secret", "parameters/adminSecretName"),
+    by("StorageClass", "Secret", "parameters/userSecretName"),
+    by("StorageClass", "Secret", "parameters/secretRef"),
+    by("PersistentVolume", "Secret", "spec/azureFile/secretName"),
+    // Services of Knative have pods in them.
+    by("Service", "Secret", "spec/template/spec/containers[]/env[]/valueFrom/secretKeyRef/name"),
+    by("Ingress", "Secret", "metadata/annotations/ingress.kubernetes.io\\/auth-secret"),
+    by("Ingress", "Secret", "metadata/annotations/nginx.ingress.kubernetes.io\\/auth-secret"),
+    by("Ingress", "Secret", "metadata/annotations/nginx.ingress.kubernetes.io\\/auth-tls-secret"),
+    by("Ingress", "ConfigMap", "metadata/annotations/nginx.ingress.kubernetes.io\\/fastcgi-params-configmap"),
 ];
 
 /// The fields of a resource of this type that name others.

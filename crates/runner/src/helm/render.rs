@@ -1,5 +1,6 @@
 //! From charts to resources.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +8,7 @@ use std::path::PathBuf;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use lanai_evaluate::{Error, Network, Response};
-use lanai_krm::{Resource, ResourceList};
+use lanai_krm::{Resource, ResourceId, ResourceList};
 use lanai_types::quote::Quoted;
 use lanai_yaml::NodeRef;
 
@@ -27,12 +28,13 @@ pub(super) fn all(
 ) -> Result<Response, Error> {
     let mut list = ResourceList { results: Vec::new(), ..list };
     let mut stderr = String::new();
+    let mut there: HashSet<ResourceId> = list.items.iter().map(object).collect();
     for chart in charts {
         let login = login(chart.auth.as_ref(), &list.items)
             .map_err(|why| failed(&format!("failed to run function: {why}"), &stderr))?;
         let mut session = Session::new(setup, watch, chart.config_home.as_deref())?;
         for made in one(&mut session, chart, login.as_ref())? {
-            if !list.items.iter().any(|item| is_same(item, &made)) {
+            if there.insert(object(&made)) {
                 list.items.push(made);
             }
         }
@@ -41,13 +43,9 @@ pub(super) fn all(
     Ok(Response { list, stderr, exit_code: 0 })
 }
 
-/// Whether two resources are the same object in a cluster.
-fn is_same(one: &Resource, other: &Resource) -> bool {
-    let (one, other) = (one.id(), other.id());
-    one.group == other.group
-        && one.kind == other.kind
-        && one.namespace == other.namespace
-        && one.name == other.name
+/// Which object of a cluster a resource is, whatever its version.
+fn object(resource: &Resource) -> ResourceId {
+    ResourceId { version: String::new(), ..resource.id() }
 }
 
 /// Who is at the door of a repository.
