@@ -1,5 +1,7 @@
 //! What a function is.
 
+use std::collections::BTreeMap;
+
 use lanai_krm::ResourceList;
 use lanai_krm::result::{ResultItem, Severity};
 
@@ -31,6 +33,12 @@ pub trait Function: Sync {
     /// Whose code runs. What users wrote is run where it can be stopped.
     fn code(&self) -> Code {
         Code::Ours
+    }
+
+    /// The same function for somebody who is granted these variables; none where it has no use for them.
+    fn with_environment(&self, environment: BTreeMap<String, String>) -> Option<Box<dyn Function + Send>> {
+        let _ = environment;
+        None
     }
 
     /// Runs it: takes the configuration and the resources from the list, changes the resources, adds what it reports behind

@@ -1,6 +1,7 @@
 //! The functions that come with the binary.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use async_trait::async_trait;
@@ -84,7 +85,11 @@ impl Evaluator for Native {
         };
         match (&self.isolation, function.code()) {
             (Some(isolation), Code::Users) => isolation.run(function, request, deadline).await,
-            (None, Code::Users) | (_, Code::Ours) => inside(function, request.list, deadline).await,
+            (None, Code::Users) | (_, Code::Ours) => {
+                let variables = request.grants.variables.iter();
+                let variables = variables.map(|one| (one.name.clone(), one.value.clone())).collect();
+                inside(function, variables, request.list, deadline).await
+            }
         }
     }
 
@@ -110,8 +115,12 @@ impl Isolation {
         deadline: &Deadline,
     ) -> Result<Response, Error> {
         let program = self.launcher.program();
-        let command = Command::new(program).argument("fn").argument("run").argument(function.name());
-        // What a script of a package can do does not depend on grants: its language has no files and no network.
+        let mut command = Command::new(program).argument("fn").argument("run").argument(function.name());
+        for variable in &request.grants.variables {
+            command = command.argument("--env").argument(&variable.name);
+            command = command.variable(&variable.name, &variable.value);
+        }
+        // What else a script of a package can do does not depend on grants: its language has no files and no network.
         let grants = Grants::default();
         let cage = self.launcher.cage(program, &self.caller, &grants, &self.limits);
         let list = ResourceList { results: Vec::new(), ..request.list };
@@ -126,11 +135,15 @@ impl Isolation {
 /// Runs a function in this process, away from the threads that wait.
 async fn inside(
     function: &'static dyn Function,
+    variables: BTreeMap<String, String>,
     list: ResourceList,
     deadline: &Deadline,
 ) -> Result<Response, Error> {
     let limit = deadline.limit;
-    let work = tokio::task::spawn_blocking(move || run(function, list));
+    let work = tokio::task::spawn_blocking(move || match function.with_environment(variables) {
+        Some(granted) => run(granted.as_ref(), list),
+        None => run(function, list),
+    });
     tokio::select! {
         biased;
         () = deadline.cancel.cancelled() => Err(Error::Cancelled),
@@ -142,7 +155,7 @@ async fn inside(
     }
 }
 
-fn run(function: &'static dyn Function, list: ResourceList) -> Result<Response, Error> {
+fn run(function: &dyn Function, list: ResourceList) -> Result<Response, Error> {
     let mut list = ResourceList { results: Vec::new(), ..list };
     let mut stderr = String::new();
     let done = catch_unwind(AssertUnwindSafe(|| function.run_aloud(&mut list, &mut stderr)));

@@ -55,6 +55,10 @@ impl Function for Starlark {
         DOC
     }
 
+    fn with_environment(&self, environment: BTreeMap<String, String>) -> Option<Box<dyn Function + Send>> {
+        Some(Box::new(Self { limits: self.limits, environment }))
+    }
+
     fn run(&self, list: &mut ResourceList) -> Result<(), Failure> {
         self.run_aloud(list, &mut String::new())
     }
@@ -123,7 +127,7 @@ fn source(config: &Resource) -> Result<String, failure::Failure> {
 const DOC: Doc = Doc {
     purpose: "Runs a script in Starlark, a small language like Python, that changes the resources or looks at them. \
               `ctx.resource_list` is the list: `items` are the resources, `functionConfig` is the configuration; \
-              `ctx.environment` has what was granted, which is nothing by itself. What stands in `items` when the script ends is the \
+              `ctx.environment` has the variables that were granted (`--env`), which are none by themselves. What stands in `items` when the script ends is the \
               new list: what the script did not change stays byte for byte, and in what it changed only the fields that differ are \
               edited. `print` writes to stderr, `fail` ends with an error.\n\nA script can load `encoding/base64.star`, \
               `encoding/json.star`, `encoding/yaml.star`, `hash.star`, `krmfn.star`, `math.star`, `re.star`, `struct.star` and \

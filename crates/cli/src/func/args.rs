@@ -219,4 +219,7 @@ pub(crate) struct Run {
     /// The function, by its name or image
     #[arg(value_name = "NAME")]
     pub name: String,
+    /// A variable of the environment for the function, if it has a use for one; without a value, it has yours
+    #[arg(short, long, value_name = "NAME[=VALUE]")]
+    pub env: Vec<String>,
 }

@@ -172,6 +172,10 @@ fn stream(
     let root = local::absolute(Path::new("."), io)?;
     config(eval, &mut step, &root, io)?;
     let list = read_list(io)?;
+    // A list may bring its own; kpt does not look at that.
+    if persona == Persona::Lanai && eval.fn_config.is_none() && eval.arguments.is_empty() {
+        step.config = list.function_config.clone().or(step.config);
+    }
     let runtime = Runtime::new(&eval.common, persona, io)?;
     let EvaluatedItems { items, failure, results } = work::watched(1, io, |mut watch| {
         let (step, options, evaluator) = (&step, options, &runtime.evaluator);

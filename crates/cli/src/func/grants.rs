@@ -31,7 +31,7 @@ pub(super) fn are_for_containers(common: &Common) -> bool {
 }
 
 /// The variables that a function gets. One without a value has the caller's.
-fn variables(flags: &[String], io: &Io<'_>) -> Result<Vec<Variable>, Failure> {
+pub(super) fn variables(flags: &[String], io: &Io<'_>) -> Result<Vec<Variable>, Failure> {
     let mut variables = Vec::new();
     for flag in flags {
         let callers =

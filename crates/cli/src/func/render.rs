@@ -118,7 +118,7 @@ fn conclude(
             }
             output::write_results(&rendered.results, results, io)?;
             let told = told(failure);
-            replay::offer(failure, &local.root, io);
+            replay::offer(failure, &local.root, &render.common, io);
             told
         }
     }

@@ -4,7 +4,7 @@ use lanai_functions::catalog::find_in;
 use lanai_functions::run_this_on_wire;
 
 use super::args::Run;
-use super::{doc, runtime};
+use super::{doc, grants, runtime};
 use crate::failure::{Failure, cause};
 use crate::io::{Exit, Io};
 
@@ -14,7 +14,12 @@ pub(super) fn run(run: &Run, io: &mut Io<'_>) -> Result<Exit, Failure> {
     io.stdin
         .read_to_string(&mut text)
         .map_err(|error| Failure::new(format!("cannot read standard input: {}", cause(&error))))?;
-    let answer = run_this_on_wire(function, &text);
+    let variables = grants::variables(&run.env, io)?;
+    let variables = variables.into_iter().map(|variable| (variable.name, variable.value)).collect();
+    let answer = match function.with_environment(variables) {
+        Some(granted) => run_this_on_wire(granted.as_ref(), &text),
+        None => run_this_on_wire(function, &text),
+    };
     io.print(&answer.stdout)?;
     if !answer.stderr.is_empty() {
         io.tell(&answer.stderr);

@@ -37,8 +37,8 @@ pub(super) struct Runtime {
 }
 
 impl Runtime {
-    /// Under the name `kpt`, programs see what their caller sees, as they do there; else they are caged as far as this machine
-    /// can.
+    /// Programs are caged as far as this machine can. Under the name `kpt`, those that a pipeline names see what their caller sees,
+    /// as they do there; scripts for functions of ours are caged all the same.
     pub fn new(common: &Common, persona: Persona, io: &Io<'_>) -> Result<Self, Failure> {
         let scope = match common.native {
             NativeImages::Catalog => NativeScope::Catalog,
@@ -48,11 +48,11 @@ impl Runtime {
         let environment = io.environment.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let caller = Caller { environment, folder };
         let limits = ExecLimits::default();
-        let launcher = match persona {
-            Persona::Lanai => io.program.as_ref().map(|program| Launcher::new(program, Policy::BestEffort)),
-            Persona::Kpt => None,
+        let launcher = io.program.as_ref().map(|program| Launcher::new(program, Policy::BestEffort));
+        let mode = match (persona, &launcher) {
+            (Persona::Lanai, Some(launcher)) => ExecMode::Caged(launcher.clone()),
+            (Persona::Lanai, None) | (Persona::Kpt, _) => ExecMode::AsKpt,
         };
-        let mode = launcher.clone().map_or(ExecMode::AsKpt, ExecMode::Caged);
         let mut native = Native::new(functions(), scope);
         if let Some(launcher) = &launcher {
             native = native.isolated(launcher.clone(), limits);

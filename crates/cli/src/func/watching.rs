@@ -33,12 +33,13 @@ pub(super) fn run(
     mut work: impl FnMut(&mut Io<'_>) -> Result<Left, Failure>,
 ) -> Result<Exit, Failure> {
     let cannot = |error: notify::Error| Failure::new(format!("cannot watch {}: {error}", folder.display()));
-    let (sender, changes) = mpsc::channel();
+    // One that waits says all that several would.
+    let (sender, changes) = mpsc::sync_channel(1);
     let mut watcher = notify::recommended_watcher(move |change: notify::Result<notify::Event>| {
         // We look at the files ourselves, which changes nothing.
         if !change.is_ok_and(|change| change.kind.is_access()) {
             // Nobody listens any more when the program ends.
-            let _ = sender.send(());
+            let _ = sender.try_send(());
         }
     })
     .map_err(cannot)?;

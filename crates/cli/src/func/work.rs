@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::panic::resume_unwind;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,8 @@ use crate::io::{Audience, Io};
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long what is shown stays.
 const PAUSE: Duration = Duration::from_millis(100);
+/// How many notes may wait to be shown; whoever works waits then.
+const NOTES: usize = 64;
 /// How many letters the bar has.
 const BAR: usize = 20;
 
@@ -30,7 +32,7 @@ pub(super) fn watched<T: Send, F: Future<Output = T>>(
     io: &mut Io<'_>,
     work: impl FnOnce(Box<dyn Watch>) -> F + Send,
 ) -> Result<T, Failure> {
-    let (sender, notes) = mpsc::channel();
+    let (sender, notes) = mpsc::sync_channel(NOTES);
     let cannot = |error: std::io::Error| Failure::new(format!("cannot start a thread: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(cannot)?;
     // What runs ends before the command does.
@@ -38,8 +40,13 @@ pub(super) fn watched<T: Send, F: Future<Output = T>>(
     thread::scope(|scope| {
         let worker = thread::Builder::new().name("lanai-functions".into());
         let teller = Teller { lines: Lines::new(), notes: sender };
-        let worker =
-            worker.spawn_scoped(scope, move || runtime.block_on(work(Box::new(teller)))).map_err(cannot)?;
+        let worker = worker.spawn_scoped(scope, move || {
+            let done = runtime.block_on(work(Box::new(teller)));
+            // A function that took too long is not waited for.
+            runtime.shutdown_background();
+            done
+        });
+        let worker = worker.map_err(cannot)?;
         let mut bar = Bar { total, done: 0, begun: Instant::now(), running: None, shown: None };
         loop {
             match notes.recv_timeout(PAUSE) {
@@ -68,7 +75,7 @@ enum What {
 /// Makes lines of what happens, and sends them to whoever shows them.
 struct Teller {
     lines: Lines,
-    notes: Sender<Note>,
+    notes: SyncSender<Note>,
 }
 
 impl Watch for Teller {

@@ -1,5 +1,6 @@
 //! The commands in this process, with a world of the test's own. `crates/lanai` runs the real binary.
 
+mod func;
 mod store;
 
 use std::collections::BTreeMap;

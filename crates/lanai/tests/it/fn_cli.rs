@@ -2,7 +2,9 @@
 
 mod eval;
 mod grants;
+mod killed;
 mod pages;
+mod progress;
 mod render;
 mod stop;
 mod streams;

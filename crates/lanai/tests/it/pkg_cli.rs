@@ -10,7 +10,7 @@ mod look;
 mod lost;
 mod output;
 mod pages;
-mod progress;
+pub(crate) mod progress;
 mod refusals;
 mod resolve;
 mod ssh;

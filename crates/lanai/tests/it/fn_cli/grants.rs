@@ -116,3 +116,35 @@ fn grants_that_make_no_sense_are_refused() {
         assert!(seen.stderr.contains(text), "{mount}: {}", seen.stderr);
     }
 }
+
+#[test]
+fn scripts_get_the_variables_that_are_granted_and_no_others() {
+    let desk = Desk::new();
+    let script = "apiVersion: fn.kpt.dev/v1alpha1\nkind: StarlarkRun\nmetadata:\n  name: s\nsource: |\n  print(sorted(ctx.environment.items()))\n";
+    desk.write("script.yaml", script);
+    let eval = ["fn", "eval", "web", "-i", "starlark", "--fn-config", "script.yaml"];
+    let seen = desk.lanai(&eval);
+    assert!(seen.stderr.contains("[]"), "{}", seen.stderr);
+    let seen = desk.lanai(&[&eval[..], &["-e", "TEAM=x", "--env", "REGION=eu"]].concat());
+    assert!(seen.stderr.contains("[(\"REGION\", \"eu\"), (\"TEAM\", \"x\")]"), "{}", seen.stderr);
+    let list = format!(
+        "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig:\n{}",
+        script.lines().map(|line| format!("  {line}\n")).collect::<Vec<_>>().concat()
+    );
+    let seen = desk.with_input(&["fn", "run", "starlark", "-e", "TEAM=x"], &list);
+    assert!(seen.stderr.contains("[(\"TEAM\", \"x\")]"), "{}", seen.stderr);
+}
+
+#[test]
+fn under_the_name_kpt_programs_are_granted_nothing() {
+    let desk = Desk::new();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_lanai"), desk.path("kpt")).expect("links can be made");
+    for flags in [&["--env", "A=b"][..], &["--mount", "src=."], &["--network"], &["--as-current-user"]] {
+        let line = [&["fn", "eval", "web", "--exec", "cat"][..], flags].concat();
+        let seen = desk.run(&desk.path("kpt"), &line, "");
+        assert_eq!(seen.code, Some(1), "{flags:?}: {}", seen.stderr);
+        assert!(seen.stderr.contains("can only be used with container functions"), "{}", seen.stderr);
+        let seen = desk.lanai(&line);
+        assert_eq!(seen.code, Some(0), "{flags:?}: {}", seen.stderr);
+    }
+}

@@ -154,6 +154,14 @@ fn what_cannot_be_opened_says_why() {
     assert!(!seen.stderr.contains("[RUNNING]"), "{}", seen.stderr);
 }
 
+/// Runs the command again that was told last, and gives it.
+fn replayed(desk: &Desk, told: &str) -> (String, crate::fn_cli::Seen) {
+    let command = told.lines().last().expect("it says something").trim().to_owned();
+    let real = command.replacen("lanai", env!("CARGO_BIN_EXE_lanai"), 1);
+    let again = desk.run(Path::new("sh"), &["-c", &real], "");
+    (command, again)
+}
+
 #[test]
 fn a_function_that_failed_can_be_run_again_alone() {
     let desk = Desk::new();
@@ -161,15 +169,47 @@ fn a_function_that_failed_can_be_run_again_alone() {
     let seen = desk.lanai(&["fn", "render", "web"]);
     assert_eq!(seen.code, Some(1), "{}", seen.stderr);
     assert!(seen.stderr.contains("fail: no front"), "{}", seen.stderr);
-    let command = seen.stderr.lines().last().expect("it says something").trim();
-    assert!(
-        command.starts_with("lanai fn run ghcr.io/kptdev/krm-functions-catalog/starlark:latest < "),
-        "{command}"
-    );
-    let command = command.replacen("lanai", env!("CARGO_BIN_EXE_lanai"), 1);
-    let again = desk.run(Path::new("sh"), &["-c", &command], "");
+    let (command, again) = replayed(&desk, &seen.stderr);
+    let expected = "lanai fn eval - --image=ghcr.io/kptdev/krm-functions-catalog/starlark:latest < ";
+    assert!(command.starts_with(expected), "{command}");
     assert_eq!(again.code, Some(1));
     assert!(again.stderr.contains("fail: no front"), "{}", again.stderr);
+}
+
+#[test]
+fn programs_and_images_of_others_are_run_again_as_they_were() {
+    let desk = Desk::new();
+    let failing = |path: &str, function: &str| {
+        desk.write(
+            path,
+            &KPTFILE.replace("image: set-labels:v0.2\n      configMap: {tier: front}", function),
+        );
+    };
+    let script = "#!/bin/sh\ntest -f secret && echo seen >&2\necho \"$TEAM $1\" >&2\nexit 3\n";
+    desk.write("function", script);
+    desk.write("secret", "");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(desk.path("function"), mode).expect("it is ours");
+    failing("web/Kptfile", "exec: ./function 'one two'");
+    let seen = desk.lanai(&["fn", "render", "web", "--allow-exec", "--env", "TEAM=red blue"]);
+    let (command, again) = replayed(&desk, &seen.stderr);
+    let expected = "lanai fn eval - '--exec=./function '\\''one two'\\''' '--env=TEAM=red blue' < ";
+    assert!(command.starts_with(expected), "{command}");
+    assert_eq!(again.code, Some(1), "{}", again.stderr);
+    assert!(again.stderr.contains("red blue one two") && !again.stderr.contains("seen"), "{}", again.stderr);
+
+    failing("web/Kptfile", "image: nowhere.example/starlark\n      configMap: {source: 'fail(\"no\")'}");
+    let seen = desk.lanai(&["fn", "render", "web", "--native=any"]);
+    let (command, again) = replayed(&desk, &seen.stderr);
+    let expected = "lanai fn eval - --image=nowhere.example/starlark:latest --native=any < ";
+    assert!(command.starts_with(expected), "{command}");
+    assert!(again.stderr.contains("fail: no"), "{}", again.stderr);
+
+    // Two packages keep two inputs.
+    failing("web/inner/Kptfile", "image: starlark\n      configMap: {source: 'fail(\"inner\")'}");
+    let inner = desk.lanai(&["fn", "render", "web", "--native=any"]);
+    assert!(replayed(&desk, &inner.stderr).1.stderr.contains("fail: inner"), "{}", inner.stderr);
+    assert!(replayed(&desk, &seen.stderr).1.stderr.contains("fail: no"), "the first is still there");
 }
 
 #[test]

@@ -10,13 +10,13 @@ use super::World;
 use super::web::{Manners, Server};
 
 /// A terminal: what is written to one end can be read at the other.
-struct Terminal {
-    screen: File,
-    keyboard: File,
+pub(crate) struct Terminal {
+    pub screen: File,
+    pub keyboard: File,
 }
 
 impl Terminal {
-    fn new() -> Self {
+    pub fn new() -> Self {
         use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
         let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are terminals");
         grantpt(&screen).and_then(|()| unlockpt(&screen)).expect("it is ours");
