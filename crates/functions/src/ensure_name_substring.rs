@@ -230,7 +230,9 @@ impl Renamed {
         for id in names.keys() {
             called.entry(Called::new(&id.kind, &id.name)).or_default().push(id.clone());
         }
-        called.values_mut().for_each(|ids| ids.sort());
+        for ids in called.values_mut() {
+            ids.sort();
+        }
         Self { names, called }
     }
 

@@ -190,15 +190,12 @@ fn unescaped(text: &str) -> PathBuf {
     while let Some((first, after)) = rest.split_first() {
         let number =
             after.get(..3).filter(|_| *first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
-        match number.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[3..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
+        if let Some(byte) = number.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            bytes.push(byte);
+            rest = &after[3..];
+        } else {
+            bytes.push(*first);
+            rest = after;
         }
     }
     PathBuf::from(OsString::from_vec(bytes))

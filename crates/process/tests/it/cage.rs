@@ -437,11 +437,14 @@ fn without_namespaces() {
 }
 
 /// Whether a process that was killed ends: the kernel takes a moment for it.
-fn is_gone(pid: &str) -> bool {
-    let stat = Path::new("/proc").join(pid).join("stat");
-    let ended = || fs::read_to_string(&stat).map_or(true, |text| text.contains(") Z "));
-    (0..500).any(|_| {
-        std::thread::sleep(Duration::from_millis(10));
-        ended()
-    })
+fn is_gone(number: &str) -> bool {
+    let pid = number.parse().ok().and_then(rustix::process::Pid::from_raw).expect("it is a number");
+    match rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()) {
+        Err(_) => true,
+        Ok(process) => {
+            let patience = rustix::event::Timespec { tv_sec: 10, tv_nsec: 0 };
+            let mut ended = [rustix::event::PollFd::new(&process, rustix::event::PollFlags::IN)];
+            rustix::event::poll(&mut ended, Some(&patience)).expect("it can be waited for") == 1
+        }
+    }
 }

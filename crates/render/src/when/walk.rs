@@ -286,8 +286,8 @@ impl<'a> Walk<'a> {
             }
         }
         self.scope[carried].value = match self.value(step) {
-            Err(stop @ (Stop::Steps | Stop::Made | Stop::Chain | Stop::Time(_) | Stop::Cancelled)) => {
-                return Err(stop);
+            Err(end @ (Stop::Steps | Stop::Made | Stop::Chain | Stop::Time(_) | Stop::Cancelled)) => {
+                return Err(end);
             }
             value @ (Ok(_) | Err(Stop::Failed(_))) => value,
         };
