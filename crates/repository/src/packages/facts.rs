@@ -102,6 +102,9 @@ struct Known {
     problem: Option<String>,
 }
 
+/// How the names of marks begin.
+const MARKS: &str = "refs/heads/deletionProposed/";
+
 /// The most packages that one branch may hold.
 const MAX_PACKAGES: usize = 100_000;
 
@@ -121,7 +124,18 @@ impl Look<'_> {
     pub(crate) fn snapshot(&self, knowledge: &mut Knowledge) -> Result<Snapshot, Failure> {
         let mut snapshot = Snapshot::default();
         let mut by_ref = HashMap::with_capacity(self.refs.len());
+        let has_marks = self.refs.tips.keys().any(|name| name.as_str().starts_with(MARKS));
         for (name, tip) in &self.refs.tips {
+            // Most refs are as they were; where there are no marks, that is all there is to know.
+            let is_same = |known: &Known| known.tip == *tip && known.lifecycle != Lifecycle::DeletionProposed;
+            if !has_marks && knowledge.by_ref.get(name).is_some_and(is_same) {
+                let Some((name, known)) = knowledge.by_ref.remove_entry(name) else { continue };
+                snapshot.revisions.extend(known.found.clone());
+                let problem = known.problem.clone().map(|why| Problem { ref_name: name.clone(), why });
+                snapshot.problems.extend(problem);
+                by_ref.insert(name, known);
+                continue;
+            }
             let lifecycle = match self.layout.meaning(name) {
                 Meaning::Main => {
                     self.placeholders(knowledge, name, *tip, &mut snapshot)?;
