@@ -23,7 +23,7 @@ const KEYS: &str = "store.key";
 const LOCK: &str = "store.lock";
 
 /// How often a log is looked at before it is called damaged.
-const LOOKS: u32 = 5;
+const LOOKS: u32 = 20;
 
 /// Why a store cannot be opened. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
