@@ -17,6 +17,8 @@ pub(crate) enum StoreCommand {
     Restore(Restore),
     /// Read all of a store or backup, and say what does not fit
     Verify(Verify),
+    /// Seal all secrets with a new key, while no server has the data directory
+    RotateKey(RotateKey),
 }
 
 #[derive(Debug, Args)]
@@ -43,6 +45,13 @@ pub(crate) struct Verify {
     pub path: PathBuf,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct RotateKey {
+    /// The data directory of the server
+    #[arg(long, value_name = "FOLDER")]
+    pub data: PathBuf,
+}
+
 /// Runs one of the commands.
 pub(crate) fn run(command: &StoreCommand, io: &mut Io<'_>) -> Result<Exit, Failure> {
     match command {
@@ -67,6 +76,11 @@ pub(crate) fn run(command: &StoreCommand, io: &mut Io<'_>) -> Result<Exit, Failu
             }
         }
         StoreCommand::Verify(verify) => return check(verify, io),
+        StoreCommand::RotateKey(rotate) => {
+            sqlite::rotate_key(&io.folder.join(&rotate.data)).map_err(|error| failed(&error))?;
+            io.print(&format!("{}: all secrets are sealed with a new key\n", shown(&rotate.data)))?;
+            io.tell("note: secrets in backups that were made before open only with the old key; keep a copy of the new \"store.key\" elsewhere");
+        }
     }
     Ok(Exit::Success)
 }

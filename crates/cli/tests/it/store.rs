@@ -69,3 +69,26 @@ fn a_store_is_backed_up_checked_and_restored() {
     let (exit, _, told) = lanai(here, "lanai store verify nothing");
     assert_eq!((exit, told.as_str()), (Exit::Failure, "error: there is no store at \"nothing\"\n"));
 }
+
+#[test]
+fn a_key_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let (exit, _, told) = lanai(here, "lanai store rotate-key --data data");
+    assert_eq!(exit, Exit::Failure);
+    assert!(told.contains("there is no store"), "{told}");
+    let store = SqliteStore::open(&here.join("data"), sqlite::Options::default()).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let key: lanai_store::Key = "secrets/x/1".parse().unwrap();
+    runtime.block_on(store.create(key.clone(), Object::sealed("hidden"))).unwrap();
+    let (exit, _, told) = lanai(here, "lanai store rotate-key --data data");
+    assert_eq!(exit, Exit::Failure);
+    assert!(told.contains("in use by another process"), "{told}");
+    drop(store);
+    let old = fs::read(here.join("data/store.key")).unwrap();
+    let (exit, said, _) = lanai(here, "lanai store rotate-key --data data");
+    assert_eq!((exit, said.as_str()), (Exit::Success, "data: all secrets are sealed with a new key\n"));
+    assert_ne!(fs::read(here.join("data/store.key")).unwrap(), old);
+    let store = SqliteStore::open(&here.join("data"), sqlite::Options::default()).unwrap();
+    assert_eq!(runtime.block_on(store.get(&key)).unwrap().unwrap().object, Object::sealed("hidden"));
+}
