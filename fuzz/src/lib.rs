@@ -5,6 +5,8 @@
 pub mod bodies;
 #[path = "../../crates/yaml/tests/it/properties/choices.rs"]
 mod choices;
+#[path = "../../crates/yaml/tests/it/properties/comments.rs"]
+mod comments;
 #[path = "../../crates/yaml/tests/it/properties/edits.rs"]
 mod edits;
 #[path = "../../crates/yaml/tests/it/properties/judge.rs"]

@@ -2,6 +2,7 @@
 
 pub mod bodies;
 mod choices;
+mod comments;
 mod depth;
 mod edits;
 mod judge;
