@@ -89,9 +89,8 @@ impl Follower {
 
     async fn catch_up(&self, address: &Address) -> Result<(), Error> {
         loop {
-            let seen = self.readers.newest.get();
             let after = self.feed.head();
-            let found = self.readers.records(after, BURST, &seen).await?;
+            let (seen, found) = self.readers.records_now(after, BURST).await?;
             if !found.testimony.confirms(&seen) {
                 let session = Session::connect(address).await.map_err(|fault| fault.harmless())?;
                 let head = jump(&session, &seen).await?;

@@ -155,8 +155,20 @@ impl Readers {
         Ok(Some(Bytes::from(content)))
     }
 
+    /// As [`Self::records`], for the newest that was seen. What is seen while the server is asked makes it ask again: the answer may be of a
+    /// server that took over meanwhile and never had that.
+    pub(crate) async fn records_now(&self, after: Revision, limit: usize) -> Result<(Seen, Answer), Error> {
+        loop {
+            let seen = self.newest.get();
+            let found = self.records(after, limit, &seen).await?;
+            if self.newest.get() == seen {
+                return Ok((seen, found));
+            }
+        }
+    }
+
     /// Some of the records behind a revision, and whether the server still has what was seen.
-    pub(crate) async fn records(&self, after: Revision, limit: usize, seen: &Seen) -> Result<Answer, Error> {
+    async fn records(&self, after: Revision, limit: usize, seen: &Seen) -> Result<Answer, Error> {
         let sql = format!(
             "SELECT m.head, m.horizon, m.stamp, s.revision, s.stamp, {COLUMNS}, v.tombstone, v.previous, {}
              FROM meta m
@@ -216,8 +228,7 @@ impl Readers {
 #[async_trait]
 impl Log for Readers {
     async fn read(&self, after: Revision, limit: usize) -> Result<Vec<Record>, Error> {
-        let seen = self.newest.get();
-        let Answer { testimony, records, trouble, .. } = self.records(after, limit, &seen).await?;
+        let (seen, Answer { testimony, records, trouble, .. }) = self.records_now(after, limit).await?;
         if !testimony.confirms(&seen) {
             // Nothing of this is handed out. The watcher is told when the server has gone on ahead of what was seen.
             self.hint.notify_one();

@@ -88,22 +88,26 @@ const FAULTS: &[Row] = &[
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_broken_promise_is_seen() {
     for (fault, is_expected) in FAULTS {
-        let violations = violations_of(*fault).await;
-        println!("{fault:?}: {}", violations[0]);
-        assert!(violations.iter().any(is_expected), "{fault:?} was seen as {violations:#?}");
+        println!("{fault:?}: {}", seen_as(*fault, *is_expected).await);
     }
 }
 
 /// How many histories a fault may take to show: which of them it shows in depends on how busy the machine is.
 const HISTORIES: u64 = 20;
 
-async fn violations_of(fault: Fault) -> Vec<Violation> {
+/// The first violation that tells what is broken. On a busy machine a history may also show something else, such as a watch that took long.
+async fn seen_as(fault: Fault, is_expected: fn(&Violation) -> bool) -> Violation {
+    let mut others = Vec::new();
     for seed in 3..3 + HISTORIES {
-        if let Err(violations) = check(&run(fault, seed).await) {
-            return violations;
+        let violations = check(&run(fault, seed).await).err().unwrap_or_default();
+        for violation in violations {
+            if is_expected(&violation) {
+                return violation;
+            }
+            others.push(violation);
         }
     }
-    panic!("{fault:?} was not seen in {HISTORIES} histories")
+    panic!("{fault:?} was not seen in {HISTORIES} histories, but {others:#?}")
 }
 
 async fn run(fault: Fault, seed: u64) -> History {
