@@ -135,7 +135,10 @@ impl World {
             let from = self.folder.to_str().expect("a plain name");
             git(self.home.path(), &["clone", "--quiet", from, "crowd"], b"");
         }
-        git(&clone, &["fetch", "--quiet", "origin", "main"], b"");
+        // Beside somebody who packs, git may find something gone that it had just listed.
+        if !crate::repository::git_works(&clone, &["fetch", "--quiet", "origin", "main"]) {
+            return None;
+        }
         git(&clone, &["reset", "--quiet", "--hard", "FETCH_HEAD"], b"");
         let file = clone.join(path);
         std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use lanai_repository::Silent;
-use lanai_repository::packages::{Intent, Journal, NoJournal, Operation, Outcome, Repository};
+use lanai_repository::packages::{Intent, Journal, NoJournal, Operation, Outcome, Repository, WriteError};
 
 use super::{Kind, Secrets, World, open, publish_content, repositories, snapshot, write};
 
@@ -49,12 +49,14 @@ fn check(kind: Kind, writers: usize, publishes: usize) {
                     // Two processes, as it were, with a pusher each.
                     let repository = processes[writer % 2];
                     for number in 0..publishes {
-                        let what = publish_content(
-                            "p",
-                            &format!("w{writer}-{number}"),
-                            &format!("{writer} {number}"),
-                        );
-                        write(repository, what).expect("it is published");
+                        let (name, text) = (format!("w{writer}-{number}"), format!("{writer} {number}"));
+                        // Who is told that others were faster each time asks again.
+                        loop {
+                            match write(repository, publish_content("p", &name, &text)) {
+                                Err(WriteError::Contended { .. }) => {}
+                                done => break drop(done.expect("it is published")),
+                            }
+                        }
                     }
                 })
             })
