@@ -135,7 +135,7 @@ impl World {
             let from = self.folder.to_str().expect("a plain name");
             git(self.home.path(), &["clone", "--quiet", from, "crowd"], b"");
         }
-        // Beside somebody who packs, git may find something gone that it had just listed.
+        // An outsider who cannot fetch now tries again, as people do.
         if !crate::repository::git_works(&clone, &["fetch", "--quiet", "origin", "main"]) {
             return None;
         }
