@@ -33,6 +33,7 @@ type schema struct {
 	MapKeys              []string          `json:"x-kubernetes-list-map-keys"`
 	MergeKey             string            `json:"x-kubernetes-patch-merge-key"`
 	Strategy             string            `json:"x-kubernetes-patch-strategy"`
+	MapType              string            `json:"x-kubernetes-map-type"`
 	GroupsKinds          []groupKind       `json:"x-kubernetes-group-version-kind"`
 }
 
@@ -60,11 +61,12 @@ var special = map[string]string{
 
 const preface = `# The types of Kubernetes %s, made by scripts/schemas. Do not edit.
 # k GROUP/VERSION KIND TYPE: the type of a kind; the group of the core is empty.
-# t TYPE FIELD...: the fields of a type: first those that must be there, as NAME!:SHAPE, then the others, as NAME:SHAPE.
+# t TYPE DEFINITION FIELD...: the name of a type, with = behind it if it merges as a whole, and its fields: first those that must be
+# there, as NAME!:SHAPE, then the others, as NAME:SHAPE.
 # NAME|:SHAPE, or NAME!|:SHAPE, is a field whose mapping, or each item of whose list, has the keys of one variant only.
 # Shapes: s text, y bytes in base64, d time, q quantity, x integer or text, i and l integers of 32 and 64 bits, n number,
 # b boolean, o any object, a anything, a number a type, {}SHAPE a map, []SHAPE a list; [*]SHAPE a list that merges as a set,
-# [KEY,KEY]SHAPE one that merges by keys.
+# [KEY,KEY]SHAPE one that merges by keys. Where patches merge it otherwise, that stands behind a semicolon: [KEY,KEY;KEY]SHAPE.
 `
 
 func main() {
@@ -106,6 +108,26 @@ func kinds(name string, definition schema) []groupKind {
 		return nil
 	}
 	return definition.GroupsKinds
+}
+
+// How a list merges, and behind a semicolon how it merges in strategic merge patches, if that is different.
+func merges(list schema) string {
+	one, other := keys(list), patchKeys(list)
+	if one == other {
+		return one
+	}
+	return one + ";" + other
+}
+
+// How a list merges in strategic merge patches, in the words of keys.
+func patchKeys(list schema) string {
+	switch {
+	case !strings.Contains(list.Strategy, "merge"):
+		return ""
+	case list.MergeKey != "":
+		return list.MergeKey
+	}
+	return "*"
 }
 
 // How a list merges: "*" as a set, keys by keys, "" as a whole.
@@ -184,7 +206,7 @@ func (w writer) shape(at schema) string {
 	}
 	switch {
 	case at.Type == "array" && at.Items != nil:
-		return "[" + keys(at) + "]" + w.shape(*at.Items)
+		return "[" + merges(at) + "]" + w.shape(*at.Items)
 	case at.Type == "object" && at.AdditionalProperties != nil:
 		return "{}" + w.shape(*at.AdditionalProperties)
 	case len(at.Properties) > 0:
@@ -215,8 +237,11 @@ func write(out *bufio.Writer, version string, definitions map[string]schema) {
 		fmt.Fprintln(out, line)
 	}
 	for number, name := range names {
-		fmt.Fprintf(out, "t %d", number)
 		definition := definitions[name]
+		fmt.Fprintf(out, "t %d %s", number, name)
+		if definition.MapType == "atomic" {
+			fmt.Fprint(out, "=")
+		}
 		for _, field := range definition.Required {
 			fmt.Fprintf(out, " %s!%s", field, w.field(definition.Properties[field]))
 		}

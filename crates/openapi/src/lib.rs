@@ -2,7 +2,7 @@
 //! merge.
 //!
 //! The table is generated from the `OpenAPI` document of one version of Kubernetes (`scripts/schemas`) and compiled in. It is
-//! read once, on first use.
+//! read once, on first use. Beside it stand the formats and patterns that schemas name.
 //!
 //! ```
 //! use lanai_openapi::{Merge, Shape, built_in};
@@ -16,7 +16,10 @@
 //! assert_eq!(list.merge, Merge::Keys(vec!["type"]));
 //! ```
 
+pub mod format;
+pub mod pattern;
+
 mod read;
 mod table;
 
-pub use table::{Kind, List, Merge, Shape, Table, Type, TypeId, Version, built_in};
+pub use table::{Kind, List, Merge, Shape, Table, Type, TypeId, Version, Whole, built_in};

@@ -1,6 +1,6 @@
 //! Reading the table; its first lines say how it is written.
 
-use crate::table::{List, Merge, Shape, Table, Type, TypeId, Version};
+use crate::table::{List, Merge, Shape, Table, Type, TypeId, Version, Whole};
 
 /// The table in a text. Lines that are not written as they should be have no meaning, types that are not there are left out.
 pub(crate) fn table(text: &'static str) -> Table {
@@ -24,8 +24,11 @@ fn read_kind(table: &mut Table, mut words: impl Iterator<Item = &'static str>, c
     table.kinds.entry(group).or_default().entry(kind).or_default().push(Version { name, id });
 }
 
-fn read_type(words: impl Iterator<Item = &'static str>, count: usize) -> Type {
+fn read_type(mut words: impl Iterator<Item = &'static str>, count: usize) -> Type {
     let mut read = Type::default();
+    let name = words.next().unwrap_or_default();
+    read.name = name.trim_end_matches('=');
+    read.merge = if name.ends_with('=') { Whole::Atomic } else { Whole::ByField };
     for word in words {
         let Some((name, shape)) = word.split_once(':') else { continue };
         let Some(shape) = read_shape(shape, count) else { continue };
@@ -47,12 +50,9 @@ fn read_shape(text: &'static str, count: usize) -> Option<Shape> {
     }
     if let Some(rest) = text.strip_prefix('[') {
         let (keys, items) = rest.split_once(']')?;
-        let merge = match keys {
-            "" => Merge::Whole,
-            "*" => Merge::Set,
-            keys => Merge::Keys(keys.split(',').collect()),
-        };
-        return Some(Shape::List(Box::new(List { merge, items: read_shape(items, count)? })));
+        let (keys, patch_keys) = keys.split_once(';').unwrap_or((keys, keys));
+        let (merge, patch) = (read_merge(keys), read_merge(patch_keys));
+        return Some(Shape::List(Box::new(List { merge, patch, items: read_shape(items, count)? })));
     }
     Some(match text {
         "s" => Shape::Text,
@@ -70,6 +70,14 @@ fn read_shape(text: &'static str, count: usize) -> Option<Shape> {
     })
 }
 
+fn read_merge(keys: &'static str) -> Merge {
+    match keys {
+        "" => Merge::Whole,
+        "*" => Merge::Set,
+        keys => Merge::Keys(keys.split(',').collect()),
+    }
+}
+
 /// A type that is there.
 fn type_id(number: &str, count: usize) -> Option<TypeId> {
     number.parse().ok().filter(|number| *number < count).map(TypeId)
@@ -81,7 +89,8 @@ mod tests {
 
     #[test]
     fn shapes_are_read() {
-        let list = |merge, items| Some(Shape::List(Box::new(List { merge, items })));
+        let both = |merge, patch, items| Some(Shape::List(Box::new(List { merge, patch, items })));
+        let list = |merge: Merge, items| both(merge.clone(), merge, items);
         assert_eq!(read_shape("s", 9), Some(Shape::Text));
         assert_eq!(read_shape("8", 9), Some(Shape::Type(TypeId(8))));
         assert_eq!(read_shape("9", 9), None, "there is no such type");
@@ -89,19 +98,23 @@ mod tests {
         assert_eq!(read_shape("[]s", 9), list(Merge::Whole, Shape::Text));
         assert_eq!(read_shape("[*]s", 9), list(Merge::Set, Shape::Text));
         assert_eq!(read_shape("[a,b]3", 9), list(Merge::Keys(vec!["a", "b"]), Shape::Type(TypeId(3))));
+        let (keys, key) = (Merge::Keys(vec!["a", "b"]), Merge::Keys(vec!["a"]));
+        assert_eq!(read_shape("[a,b;a]s", 9), both(keys, key.clone(), Shape::Text));
+        assert_eq!(read_shape("[a;]s", 9), both(key, Merge::Whole, Shape::Text));
         let map = Shape::Map(Box::new(read_shape("[]s", 9).unwrap()));
         assert_eq!(read_shape("{}[]s", 9), Some(map));
     }
 
     #[test]
     fn what_is_not_written_as_it_should_be_has_no_meaning() {
-        let read = table("k apps/v1 A 0\nk v1 B 0\nk apps/v1 C 7\nt 0 a!:s b:? c|:l d\nx y z\n");
+        let read = table("k apps/v1 A 0\nk v1 B 0\nk apps/v1 C 7\nt 0 io.A= a!:s b:? c|:l d\nx y z\n");
         assert!(read.kind("apps", "v1", "A").is_some());
         assert!(read.versions("", "B").is_empty());
         assert!(read.versions("apps", "C").is_empty());
         let fields: Vec<_> = read.types[0].fields().map(|(name, _)| name).collect();
         assert_eq!(fields, ["a", "c"]);
         assert_eq!(read.types[0].required(), ["a"]);
+        assert_eq!((read.types[0].name(), read.types[0].merge()), ("io.A", Whole::Atomic));
         assert!(read.types[0].has_variants("c") && !read.types[0].has_variants("a"));
     }
 }

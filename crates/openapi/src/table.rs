@@ -43,6 +43,8 @@ pub enum Shape {
 pub struct List {
     /// How it merges.
     pub merge: Merge,
+    /// How it merges in strategic merge patches; by one key at most.
+    pub patch: Merge,
     /// What it holds.
     pub items: Shape,
 }
@@ -56,6 +58,16 @@ pub enum Merge {
     Set,
     /// Items with the same values under these keys are the same.
     Keys(Vec<&'static str>),
+}
+
+/// Whether an object of a type merges as a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Whole {
+    /// Field by field.
+    #[default]
+    ByField,
+    /// As a whole.
+    Atomic,
 }
 
 /// A type of a [`Table`].
@@ -72,6 +84,8 @@ impl TypeId {
 /// The fields of an object.
 #[derive(Clone, Debug, Default)]
 pub struct Type {
+    pub(crate) name: &'static str,
+    pub(crate) merge: Whole,
     /// By name.
     pub(crate) fields: Vec<(&'static str, Shape)>,
     pub(crate) required: Vec<&'static str>,
@@ -79,6 +93,16 @@ pub struct Type {
 }
 
 impl Type {
+    /// Its name in `OpenAPI` documents, such as `io.k8s.api.core.v1.ConfigMap`.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// How its objects merge.
+    pub fn merge(&self) -> Whole {
+        self.merge
+    }
+
     /// What a field holds; `None` for a field that the type does not have.
     pub fn field(&self, name: &str) -> Option<&Shape> {
         let at = self.fields.binary_search_by(|(field, _)| (*field).cmp(name)).ok()?;
@@ -139,6 +163,11 @@ impl Table {
     /// The versions of a kind, in the order of their names.
     pub fn versions(&self, group: &str, kind: &str) -> &[Version] {
         self.kinds.get(group).and_then(|kinds| kinds.get(kind)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The type of a kind as a place in the table.
+    pub fn id(&self, group: &str, version: &str, kind: &str) -> Option<TypeId> {
+        self.versions(group, kind).iter().find(|known| known.name == version).map(|known| known.id)
     }
 
     /// A type.

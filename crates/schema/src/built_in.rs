@@ -3,10 +3,10 @@
 use lanai_openapi::{Shape, Table, Type};
 use lanai_yaml::NodeRef;
 
-use crate::format::{Format, is_quantity};
 use crate::message::{self, Types};
 use crate::value::{Value, fields};
 use crate::walk::{UnknownFields, Walk};
+use lanai_openapi::format::{Format, is_quantity};
 
 /// Whether a value must be there. The server takes null for a value that is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 use lanai_krm::Resource;
 use lanai_yaml::NodeRef;
 
-use crate::format::Format;
 use crate::limits::Limits;
 use crate::message::{Types, quote};
-use crate::pattern::Pattern;
 use crate::schema::{Bits, Bound, Choice, Embedded, End, Null, Others, Schema, Unique};
 use crate::value::{Value, fields};
+use lanai_openapi::format::Format;
+use lanai_openapi::pattern::Pattern;
 
 /// A kind that a definition defines.
 pub(crate) struct Defined {

@@ -5,10 +5,10 @@
 //! |---|---|
 //! | `kubeconform`, `settings` | the function and its configuration |
 //! | `schemas`, `of_value` | which schema a resource has; schemas of other values |
-//! | `definitions`, `schema`, `pattern` | schemas of custom resources: reading them, what they say |
+//! | `definitions`, `schema` | schemas of custom resources: reading them, what they say |
 //! | `built_in`, `custom`, `unique` | walking over a resource along its schema |
 //! | `walk`, `limits` | where a walk is, what it found, when it ends |
-//! | `value`, `format`, `message` | values of a document, formats of texts, how findings are worded |
+//! | `value`, `message` | values of a document, how findings are worded |
 //!
 //! The schemas of Kubernetes use a small part of what JSON schemas can say. It is checked here on the nodes of the document as
 //! it is written: aliases, merge keys and duplicate keys keep their meaning, findings name their field, nothing is copied into
@@ -29,12 +29,10 @@
 mod built_in;
 mod custom;
 mod definitions;
-mod format;
 mod kubeconform;
 mod limits;
 mod message;
 mod of_value;
-mod pattern;
 mod schema;
 mod schemas;
 mod settings;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::format::Format;
 use crate::value::Value;
+use lanai_openapi::format::Format;
 
 /// The types of JSON, as a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

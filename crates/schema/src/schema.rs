@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::format::Format;
 use crate::message::Types;
-use crate::pattern::Pattern;
+use lanai_openapi::format::Format;
+use lanai_openapi::pattern::Pattern;
 
 /// The schema of a value. What it does not say is not checked.
 #[derive(Clone, Debug, Default)]

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 
 /// What a text should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub enum Format {
     /// `2026-01-31T08:00:00Z`
     DateTime,
     /// `2026-01-31`
@@ -199,7 +199,7 @@ fn is_base64(text: &str) -> bool {
 }
 
 /// Whether a text is a quantity: a number with a suffix such as `m`, `Gi` or `e3`.
-pub(crate) fn is_quantity(text: &str) -> bool {
+pub fn is_quantity(text: &str) -> bool {
     let text = text.strip_prefix(['+', '-']).unwrap_or(text);
     let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
     let (number, suffix) = text.split_at(end);

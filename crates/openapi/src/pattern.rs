@@ -6,7 +6,7 @@ use regex::{Regex, RegexBuilder};
 
 /// A pattern, compiled.
 #[derive(Clone, Debug)]
-pub(crate) struct Pattern {
+pub struct Pattern {
     /// As it is written.
     pub text: Arc<str>,
     regex: Regex,

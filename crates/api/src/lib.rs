@@ -1,0 +1,23 @@
+//! The kinds of the API: what they are called, what their objects look like, and what clients are told of them.
+//!
+//! Everything here is a value or a function of values. Objects are [`serde_json::Value`]s, as they travel.
+//!
+//! | area | modules |
+//! |---|---|
+//! | kinds | [`kind`] |
+//! | what objects look like | [`schema`] |
+//! | tables | [`column`], [`jsonpath`], [`age`] |
+//! | what is wrong | [`cause`] |
+
+pub mod age;
+pub mod cause;
+pub mod column;
+pub mod jsonpath;
+pub mod kind;
+pub mod schema;
+
+pub use cause::{Cause, FieldPath, Reason};
+pub use column::Column;
+pub use jsonpath::JsonPath;
+pub use kind::{KindInfo, Names, Origin, Role, Scope, Serving, SubResource, Verb, Version};
+pub use schema::Schema;
