@@ -1,8 +1,8 @@
 //! Changing a folder, and finishing what a killed process began.
 
 use std::fs;
-use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::io::{self, BufWriter, Read as _, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use lanai_krm::Package;
@@ -14,7 +14,7 @@ use crate::plan::{Encoded, Home, Plan, Read};
 use crate::run::{Run, check, remove_if_there};
 use crate::steps::{Step, Steps};
 use crate::sync::sync_one;
-use crate::{Error, STATE_FOLDER};
+use crate::{Error, STATE_FOLDER, state};
 
 /// The file of a journal in [`STATE_FOLDER`].
 pub(crate) const JOURNAL: &str = "journal";
@@ -28,6 +28,8 @@ pub struct Applied {
     pub removed: usize,
     /// Files that were left as somebody else made them meanwhile.
     pub kept: Vec<Kept>,
+    /// Why something was left in [`STATE_FOLDER`], which is in nobody's way. The files themselves are changed for good.
+    pub untidy: Option<String>,
     /// Files that looked as a power cut leaves them, and were written anew.
     pub replaced: Vec<Replaced>,
 }
@@ -114,37 +116,37 @@ pub fn apply(
 pub fn recover(root: &Path, copies: &mut Copies, steps: &mut dyn Steps) -> Result<Recovery, Error> {
     let mut found = Recovery::Nothing;
     for folder in root.ancestors().filter(|folder| !folder.as_os_str().is_empty()) {
-        if !folder.join(STATE_FOLDER).is_dir() {
+        let is_around = folder != root;
+        if is_around && !state::is_trusted(folder, JOURNAL).unwrap_or(false) {
             continue;
         }
-        let journal = folder.join(STATE_FOLDER).join(JOURNAL);
-        if folder != root && journal.exists() && !is_trusted(folder, &journal)? {
-            // In a folder that many share, anybody could be in the way of all.
-            continue;
-        }
-        match recover_one(folder, copies, steps)? {
-            Recovery::Nothing => {}
-            Recovery::Foreign(_) | Recovery::Undone if found != Recovery::Nothing => {}
-            other => found = other,
+        match recover_one(folder, copies, steps) {
+            Ok(Recovery::Nothing) => {}
+            Ok(Recovery::Foreign(_) | Recovery::Undone) if found != Recovery::Nothing => {}
+            Ok(other) => found = other,
+            Err(Error::Strange(_)) if is_around => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(found)
 }
 
 fn recover_one(root: &Path, copies: &mut Copies, steps: &mut dyn Steps) -> Result<Recovery, Error> {
-    let journal = root.join(STATE_FOLDER).join(JOURNAL);
-    if !journal.exists() {
+    if state::folder(root)?.is_none() {
+        return Ok(Recovery::Nothing);
+    }
+    let Some(journal) = state::file(root, JOURNAL)? else {
         // A writer that only has the lock has changed nothing yet; it says so itself when it is in the way.
         if holder(root).is_none() {
             drop(lock(root, "recovery"));
         }
         return Ok(Recovery::Nothing);
-    }
-    if !is_trusted(root, &journal)? {
+    };
+    if !state::is_trusted(root, JOURNAL)? {
         return Ok(Recovery::Foreign(journal));
     }
     let _lock = lock(root, "recovery")?;
-    let bytes = match fs::read(&journal) {
+    let bytes = match read_journal(&journal) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Recovery::Nothing),
         Err(error) => return Err(Error::io("read", &journal)(error)),
@@ -162,19 +164,19 @@ fn recover_one(root: &Path, copies: &mut Copies, steps: &mut dyn Steps) -> Resul
     finish(root, &plan, &journal, applied, steps).map(Recovery::Finished)
 }
 
-/// Whether a journal was written by us or by the owner of the folder. In a folder that many share, others can leave one.
-pub(crate) fn is_trusted(root: &Path, journal: &Path) -> Result<bool, Error> {
-    let owner =
-        |path: &Path| fs::symlink_metadata(path).map(|found| found.uid()).map_err(Error::io("read", path));
-    let writer = owner(journal)?;
-    Ok(writer == owner(root)? || writer == rustix::process::geteuid().as_raw())
+pub(crate) fn read_journal(journal: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    state::open(journal, fs::OpenOptions::new().read(true))?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn write_journal(journal: &Path, plan: &Plan, steps: &mut dyn Steps) -> Result<(), Error> {
     let Encoded { head, contents, digest } = plan.encode()?;
     let failed = || Error::io("write", journal);
+    // One that was not followed is in the way. A link goes, not what it leads to.
+    remove_if_there(journal)?;
     // It holds what others may not be allowed to read.
-    let options = fs::OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).clone();
+    let options = fs::OpenOptions::new().create_new(true).write(true).mode(0o600).clone();
     let mut file = options.open(journal).map_err(failed())?;
     steps.reached(Step::JournalCreated);
     file.write_all(&head).map_err(failed())?;
@@ -205,6 +207,17 @@ fn finish(
     if matches!(applied, Err(Error::Half { .. })) {
         return applied;
     }
+    let tidied = tidy(root, plan, journal, steps);
+    match (applied, tidied) {
+        (applied, Ok(())) => applied,
+        // The journal wants no more than what is there already.
+        (Ok(applied), Err(error)) => Ok(Applied { untidy: Some(error.to_string()), ..applied }),
+        // Whoever finds the journal makes the change after all.
+        (Err(error), Err(undo)) => Err(Error::Half { cause: Box::new(error), undo: Box::new(undo) }),
+    }
+}
+
+fn tidy(root: &Path, plan: &Plan, journal: &Path, steps: &mut dyn Steps) -> Result<(), Error> {
     for path in plan.leftovers(root).map_err(Error::io("read", journal))? {
         remove_if_there(&path)?;
         steps.reached(Step::OldForgotten);
@@ -212,6 +225,5 @@ fn finish(
     fs::remove_file(journal).map_err(Error::io("remove", journal))?;
     steps.reached(Step::JournalRemoved);
     // It must not come back in a power cut, when somebody has long gone on.
-    sync_one(&root.join(STATE_FOLDER))?;
-    applied
+    sync_one(&root.join(STATE_FOLDER))
 }

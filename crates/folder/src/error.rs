@@ -55,6 +55,9 @@ pub enum Error {
     /// A package has a file where the lock and the journal are kept.
     #[error("file {} cannot be written: the name \"{}\" is kept for the program", Quoted(.0.as_str()), crate::STATE_FOLDER)]
     Reserved(SafePath),
+    /// Something that is none of ours has the name of the folder of the lock and the journal, or of a file in it.
+    #[error("{} is not what the program keeps there: remove it first", Quoted(&.0.display().to_string()))]
+    Strange(PathBuf),
     /// Content that was made to have the digest of other content.
     #[error(transparent)]
     Collision(#[from] lanai_krm::digest::Collision),

@@ -6,6 +6,7 @@
 //! | `read` | a folder as a [`Package`](lanai_krm::Package) |
 //! | `view` | the same as it is when a change that was interrupted is finished |
 //! | `lock` | one writer at a time |
+//! | `state` | the folder of the lock and the journal, and whose word counts in it |
 //! | `plan` | the journal: what is to be done, as bytes |
 //! | `apply` | changing a folder, and finishing what a killed process began |
 //! | `run` | making the change of a journal, from wherever it was left |
@@ -28,6 +29,7 @@ mod lock;
 mod plan;
 mod read;
 mod run;
+mod state;
 mod steps;
 mod sync;
 mod view;

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use crate::apply::is_trusted;
-use crate::{Error, STATE_FOLDER};
+use crate::{Error, STATE_FOLDER, state};
 
 const LOCK: &str = "lock";
 /// How often the file may vanish between opening and locking it. Each time somebody else got something done.
@@ -31,12 +30,13 @@ pub struct Lock {
 /// left behind is still there: see [`crate::recover`].
 ///
 /// # Errors
-/// [`Error::Locked`] when somebody has it, or has it for a package around this one; what the system refuses.
+/// [`Error::Locked`] when somebody has it, or has it for a package around this one; [`Error::Strange`]; what the system
+/// refuses.
 pub fn lock(root: &Path, who: &str) -> Result<Lock, Error> {
     for outer in root.ancestors().skip(1).filter(|outer| !outer.as_os_str().is_empty()) {
-        // In a folder that many share, anybody could be in the way of all.
-        let is_trusted = is_trusted(outer, &outer.join(STATE_FOLDER).join(LOCK)).unwrap_or(false);
-        if let Some(holder) = holder(outer).filter(|_| is_trusted) {
+        if state::is_trusted(outer, LOCK).unwrap_or(false)
+            && let Some(holder) = holder(outer)
+        {
             return Err(Error::Locked { root: outer.into(), holder });
         }
     }
@@ -48,7 +48,9 @@ pub fn lock(root: &Path, who: &str) -> Result<Lock, Error> {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(Error::io("change", root)(error)),
         }
-        let opened = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path);
+        // Looked at after it was made: from now on nobody removes it who is not locked out.
+        state::file(root, LOCK)?;
+        let opened = state::open(&path, OpenOptions::new().create(true).read(true).write(true));
         let mut file = match opened {
             Ok(file) => file,
             // The holder has just cleaned up.
@@ -90,12 +92,14 @@ fn take(file: &File) -> Result<(), TryLockError> {
 
 /// Whether a folder has the file of a lock, held or not: then it is one of ours.
 pub(crate) fn is_locked_by_us(root: &Path) -> bool {
-    root.join(STATE_FOLDER).join(LOCK).is_file()
+    fs::symlink_metadata(root).is_ok_and(|found| found.is_dir())
+        && state::file(root, LOCK).is_ok_and(|found| found.is_some())
 }
 
 /// Who is changing the package at `root`; `None` when nobody is.
 pub(crate) fn holder(root: &Path) -> Option<String> {
-    let mut file = File::open(root.join(STATE_FOLDER).join(LOCK)).ok()?;
+    let path = state::file(root, LOCK).ok()??;
+    let mut file = state::open(&path, OpenOptions::new().read(true)).ok()?;
     match file.try_lock_shared() {
         Ok(()) | Err(TryLockError::Error(_)) => None,
         Err(TryLockError::WouldBlock) => Some(name(&mut file)),

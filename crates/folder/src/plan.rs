@@ -9,6 +9,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::thread;
 
 use lanai_krm::Package;
@@ -42,6 +43,8 @@ pub(crate) struct Plan {
     pub written: Vec<Writing>,
     /// Folders that are to be made for new files, the outer ones first.
     pub made: Vec<SafePath>,
+    /// All paths, for questions about what is around them; made when somebody asks.
+    paths: OnceLock<BTreeSet<String>>,
 }
 
 /// Which folder a plan is for. A journal that came from elsewhere, as with a clone, is not obeyed.
@@ -125,7 +128,7 @@ impl Plan {
             let before = before.get(path).and_then(|_| stamps.next());
             written.push(Writing { path: path.clone(), before, file: file.clone() });
         }
-        Ok(Self { home, token: String::new(), removed, written, made: Vec::new() })
+        Ok(Self { home, token: String::new(), removed, written, made: Vec::new(), paths: OnceLock::new() })
     }
 
     pub fn is_empty(&self) -> bool {
@@ -229,6 +232,19 @@ impl Plan {
         Ok(left)
     }
 
+    /// Whether the plan has a path inside of this one, as if it were a folder, or one that it is inside of.
+    pub fn is_around_or_below(&self, path: &SafePath) -> bool {
+        let paths = self.paths.get_or_init(|| {
+            let written = self.written.iter().map(|entry| &entry.path);
+            let all = written.chain(self.removed.iter().map(|entry| &entry.path));
+            all.map(|path| path.as_str().to_owned()).collect()
+        });
+        let mut around = std::iter::successors(path.parent(), SafePath::parent);
+        let inside = format!("{path}/");
+        around.any(|folder| paths.contains(folder.as_str()))
+            || paths.range(inside.clone()..).next().is_some_and(|next| next.starts_with(&inside))
+    }
+
     /// Reads a journal.
     pub fn decode(bytes: &[u8]) -> Read {
         if !FORMAT.as_bytes().starts_with(&bytes[..bytes.len().min(FORMAT.len())]) {
@@ -243,7 +259,7 @@ impl Plan {
         let end = content.iter().position(|byte| *byte == b'\n')?;
         let Head { home, token, removed, written, made } = serde_json::from_slice(&content[..end]).ok()?;
         let mut rest = &content[end + 1..];
-        let mut plan = Self { home, token, removed, written: Vec::new(), made };
+        let mut plan = Self { home, token, removed, written: Vec::new(), made, paths: OnceLock::new() };
         for HeadWriting { path, before, mode, bytes } in written {
             let (content, behind) = rest.split_at_checked(bytes)?;
             rest = behind;

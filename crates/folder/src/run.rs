@@ -1,5 +1,6 @@
 //! Making the change of a journal, from wherever it was left.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -88,7 +89,7 @@ impl Run<'_> {
         let mut applied = Applied::default();
         let staged = self.stage()?;
         self.remove(&mut applied)?;
-        self.remove_empty_folders();
+        self.remove_empty_folders()?;
         self.rename(&staged, &mut applied)?;
         self.sync()?;
         Ok(applied)
@@ -116,10 +117,8 @@ impl Run<'_> {
 
     /// Whether no file is at a path because the change makes a folder of a file there, or a file of a folder around it.
     pub(crate) fn is_turning(&self, path: &SafePath) -> Result<bool, Error> {
-        let written = self.plan.written.iter().map(|entry| &entry.path);
-        let mut others = written.chain(self.plan.removed.iter().map(|entry| &entry.path));
-        let turns = others.any(|other| other != path && (other.starts_with(path) || path.starts_with(other)));
-        Ok(turns && matches!(at(self.root, path, 0)?, Found::Nothing | Found::Folder))
+        Ok(self.plan.is_around_or_below(path)
+            && matches!(at(self.root, path, 0)?, Found::Nothing | Found::Folder))
     }
 
     /// Writes all new files. Until they have their names, nothing of the package has changed.
@@ -280,17 +279,25 @@ impl Run<'_> {
     }
 
     /// Removes the folders that the removals emptied, the inner ones first.
-    fn remove_empty_folders(&mut self) {
+    fn remove_empty_folders(&mut self) -> Result<(), Error> {
+        use io::ErrorKind::{DirectoryNotEmpty, NotADirectory, NotFound};
         let folders = folders_of(self.plan.removed.iter().map(|entry| &entry.path));
+        let written: HashSet<_> = self.plan.written.iter().map(|entry| &entry.path).collect();
         for folder in folders.iter().rev() {
-            if self.plan.written.iter().any(|entry| entry.path == *folder) {
-                remove_empty_inside(&self.root.join(folder.as_str()));
+            let place = self.root.join(folder.as_str());
+            let is_in_the_way = written.contains(folder);
+            if is_in_the_way {
+                remove_empty_inside(&place);
             }
-            // One that holds something stays.
-            if fs::remove_dir(self.root.join(folder.as_str())).is_ok() {
-                self.steps.reached(Step::FolderRemoved);
+            match fs::remove_dir(&place) {
+                Ok(()) => self.steps.reached(Step::FolderRemoved),
+                // One that holds something of somebody else stays.
+                Err(error) if matches!(error.kind(), DirectoryNotEmpty | NotADirectory | NotFound) => {}
+                Err(error) if is_in_the_way => return Err(Error::io("remove", &place)(error)),
+                Err(_) => {}
             }
         }
+        Ok(())
     }
 }
 

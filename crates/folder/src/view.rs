@@ -1,19 +1,18 @@
 //! A folder as it is when a change that was interrupted is finished, for those who only look.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use lanai_krm::Package;
 use lanai_types::{Limits, SafePath};
 
-use crate::apply::{JOURNAL, is_trusted};
+use crate::apply::{JOURNAL, read_journal};
 use crate::entry::Stamp;
 use crate::lock::holder;
 use crate::plan::{Home, Plan, Read};
 use crate::read::{Odd, OddKind, read};
 use crate::run::is_torn;
-use crate::{Error, STATE_FOLDER};
+use crate::{Error, state};
 
 /// What a folder holds, as [`crate::Contents`], with changes that were begun seen as finished.
 #[derive(Clone, Debug)]
@@ -51,6 +50,12 @@ pub enum Unfinished {
         /// The plan.
         journal: PathBuf,
     },
+    /// What is in the place of the lock or the journal is none of ours, see [`crate::Error::Strange`]. The view shows what
+    /// is there.
+    Strange {
+        /// What is there.
+        path: PathBuf,
+    },
 }
 
 /// Reads everything below a folder, as [`read`] does, and writes nothing. What a journal wants that is there, around or
@@ -63,8 +68,9 @@ pub fn view(root: &Path, limits: Limits) -> Result<View, Error> {
     let mut view = View { package: contents.package, odd: contents.odd, unfinished: Vec::new() };
     let inner = view.odd.iter().filter(|odd| odd.kind == OddKind::Unfinished);
     let inner: Vec<PathBuf> = inner.filter_map(|odd| odd.path.parent().map(Path::to_path_buf)).collect();
-    let around = root.ancestors().skip(1).map(Path::to_path_buf);
-    let folders: Vec<PathBuf> = around.filter(|folder| !folder.as_os_str().is_empty()).chain(inner).collect();
+    let around = root.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+    let around = around.filter(|folder| state::is_trusted(folder, JOURNAL).unwrap_or(false));
+    let folders: Vec<PathBuf> = around.map(Path::to_path_buf).chain(inner).collect();
     for folder in folders {
         let Some(change) = open(&folder)? else { continue };
         if let Some(plan) = change.plan {
@@ -77,7 +83,7 @@ pub fn view(root: &Path, limits: Limits) -> Result<View, Error> {
 
 /// The nearest folder around a path, or the path itself, that holds a change that is not finished.
 pub fn change_around(path: &Path) -> Option<&Path> {
-    path.ancestors().find(|folder| folder.join(STATE_FOLDER).join(JOURNAL).is_file())
+    path.ancestors().find(|folder| state::file(folder, JOURNAL).is_ok_and(|found| found.is_some()))
 }
 
 /// A change that is not finished, and the plan where it is to be seen as done.
@@ -88,17 +94,24 @@ struct Change {
 
 /// The change in a folder; `None` when there is none.
 fn open(folder: &Path) -> Result<Option<Change>, Error> {
-    let journal = folder.join(STATE_FOLDER).join(JOURNAL);
-    let bytes = match fs::read(&journal) {
-        Ok(bytes) => bytes,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(None);
+    let journal = match state::file(folder, JOURNAL) {
+        Ok(Some(journal)) => journal,
+        Ok(None) => return Ok(None),
+        Err(Error::Strange(path)) => {
+            return Ok(Some(Change { plan: None, unfinished: Unfinished::Strange { path } }));
         }
+        Err(error) => return Err(error),
+    };
+    if !state::is_trusted(folder, JOURNAL)? {
+        return Ok(Some(Change { plan: None, unfinished: Unfinished::Foreign { journal } }));
+    }
+    let bytes = match read_journal(&journal) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::io("read", &journal)(error)),
     };
     let root = folder.to_path_buf();
     let (plan, unfinished) = match (Plan::decode(&bytes), holder(folder)) {
-        _ if !is_trusted(folder, &journal)? => (None, Unfinished::Foreign { journal }),
         (Read::Plan(plan), _) if plan.home != Home::of(folder)? => (None, Unfinished::Foreign { journal }),
         (Read::Other, _) => (None, Unfinished::Foreign { journal }),
         (Read::Plan(plan), Some(holder)) => (Some(plan), Unfinished::Working { root, holder }),

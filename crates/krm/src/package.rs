@@ -126,6 +126,12 @@ pub enum Error {
         /// What is wrong with it.
         cause: crate::ignore::Error,
     },
+    /// It takes too long to say whether a file is ignored.
+    #[error("whether file {} is ignored cannot be told: {}", Quoted(.path.as_str()), crate::ignore::TooManySteps)]
+    IgnoreTooSlow {
+        /// The file.
+        path: SafePath,
+    },
     /// A resource asks for a place outside of the package. The text is kpt's.
     #[error("function must not modify resources outside of package: resource has path {0}")]
     OutsidePackage(String),

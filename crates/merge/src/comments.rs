@@ -111,8 +111,11 @@ impl Fields<'_, '_> {
             let Values { original, upstream, local } = &values;
             wanted[at] = match (settle(original.as_deref(), upstream.as_deref(), local.as_deref()), pinned) {
                 (Settled::As(comment), None) => comment,
-                (Settled::As(_), Some(take)) => taken(take.clone(), values),
-                (Settled::Conflict, _) => {
+                // Where the natural one could not stand, this was a conflict: it is told how it was decided.
+                (Settled::As(comment), Some(take)) if taken(take.clone(), values.clone()) == comment => {
+                    comment
+                }
+                (Settled::Conflict, _) | (Settled::As(_), Some(_)) => {
                     let id = aspect(&self.id(), place);
                     let case = self.case_of(id, ConflictKind::CommentsDiffer, values.clone());
                     taken(self.judge.decide(case, Rule::Policy), values)
@@ -139,8 +142,7 @@ impl Fields<'_, '_> {
             self.did(placed(set))?;
             has = of_entry(parent.read().own_entry(key));
         }
-        self.note_kept(&has, wanted, noted);
-        Ok(())
+        self.note_kept(&has, wanted, noted)
     }
 
     /// Gives an item its comments. Where none can stand, it goes without, and a conflict about it says so.
@@ -157,32 +159,32 @@ impl Fields<'_, '_> {
             let set = item.set_comment(place, wanted[at].as_deref().unwrap_or_default());
             self.did(placed(set))?;
         }
-        self.note_kept(&of_item(item.read()), wanted, noted);
-        Ok(())
+        self.note_kept(&of_item(item.read()), wanted, noted)
     }
 
     /// Says in conflicts about comments that could not be placed which ones were kept.
-    fn note_kept(&mut self, has: &Comments, wanted: &Comments, noted: &Noted) {
+    fn note_kept(&mut self, has: &Comments, wanted: &Comments, noted: &Noted) -> Result<(), Error> {
         for (at, place) in ASPECTS.into_iter().enumerate().filter(|(at, _)| has[*at] != wanted[*at]) {
             let id = aspect(&self.id(), place);
-            if !self.judge.kept(&id, has[at].as_deref()) {
+            if !self.judge.kept(&id, has[at].as_deref())? {
                 let case = self.case_of(id.clone(), ConflictKind::CommentsDiffer, noted.values(at));
-                self.judge.left_out(case);
-                self.judge.kept(&id, has[at].as_deref());
+                self.judge.left_out(case)?;
+                self.judge.kept(&id, has[at].as_deref())?;
             }
         }
+        Ok(())
     }
 
     /// Records a conflict for each comment inside of a value of upstream's that was taken, and could not stand where it is now.
-    pub fn note_lost_inside(&mut self, upstream: NodeRef<'_>, now: NodeRef<'_>) {
+    pub fn note_lost_inside(&mut self, upstream: NodeRef<'_>, now: NodeRef<'_>) -> Result<(), Error> {
         if upstream.kind() == Kind::Scalar || same_comments_inside(upstream, now) {
-            return;
+            return Ok(());
         }
         for (at, (theirs, item)) in upstream.items().zip(now.items()).enumerate() {
             self.segments.push(Segment::Index(isize::try_from(at).unwrap_or(isize::MAX)));
             self.trail.push(format!("[{at}]"));
-            self.note_lost(&of_item(theirs), &of_item(item));
-            self.note_lost_inside(theirs, item);
+            self.note_lost(&of_item(theirs), &of_item(item))?;
+            self.note_lost_inside(theirs, item)?;
             self.trail.pop();
             self.segments.pop();
         }
@@ -191,22 +193,24 @@ impl Fields<'_, '_> {
             let Some(pair) = now.own_entry(&key) else { continue };
             self.segments.push(Segment::Key(key.as_ref().into()));
             self.trail.push(trail_of(&key));
-            self.note_lost(&of_entry(Some((name, theirs))), &of_entry(Some(pair)));
-            self.note_lost_inside(theirs, pair.1);
+            self.note_lost(&of_entry(Some((name, theirs))), &of_entry(Some(pair)))?;
+            self.note_lost_inside(theirs, pair.1)?;
             self.trail.pop();
             self.segments.pop();
         }
+        Ok(())
     }
 
     /// As [`Self::note_lost_inside`], for the comments around one node.
-    pub fn note_lost(&mut self, theirs: &Comments, now: &Comments) {
+    pub fn note_lost(&mut self, theirs: &Comments, now: &Comments) -> Result<(), Error> {
         for (at, place) in ASPECTS.into_iter().enumerate() {
             if theirs[at].is_some() && now[at].is_none() {
                 let values = Values { original: None, upstream: theirs[at].clone(), local: None };
                 let case = self.case_of(aspect(&self.id(), place), ConflictKind::CommentsDiffer, values);
-                self.judge.left_out(case);
+                self.judge.left_out(case)?;
             }
         }
+        Ok(())
     }
 
     pub(crate) fn case_of(&self, id: String, kind: ConflictKind, values: Values) -> Case {

@@ -94,6 +94,9 @@ pub enum Misfit {
     /// It is about fields that exclude each other, and has others or none.
     #[error("a mapping is needed with the one field that is to be there, of those that exclude each other")]
     Variant,
+    /// It is about a comment that cannot stand where it would have to.
+    #[error("no such comment can stand there, so that only local's side can be taken")]
+    NoPlace,
     /// It is about a package inside the package.
     #[error("a package inside the package is upstream's, local's or the original one")]
     Package,

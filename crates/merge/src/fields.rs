@@ -295,7 +295,7 @@ impl<'a, 'o> Fields<'a, 'o> {
                     place.put(parent, key, content)
                 };
                 self.did(put)?;
-                self.note_put(entry.values().upstream, parent.read().get(key));
+                self.note_put(entry.values().upstream, parent.read().get(key))?;
                 Ok(There::Yes)
             }
             Outcome::Mapping | Outcome::Remains => {
@@ -324,12 +324,13 @@ impl<'a, 'o> Fields<'a, 'o> {
     }
 
     /// Tells of comments inside of upstream's value that could not come with it, if it is there now.
-    pub fn note_put(&mut self, upstream: Option<NodeRef<'_>>, now: Option<NodeRef<'_>>) {
+    pub fn note_put(&mut self, upstream: Option<NodeRef<'_>>, now: Option<NodeRef<'_>>) -> Result<(), Error> {
         if let (Some(upstream), Some(now)) = (upstream, now)
             && same(Some(upstream), Some(now))
         {
-            self.note_lost_inside(upstream, now);
+            self.note_lost_inside(upstream, now)?;
         }
+        Ok(())
     }
 
     /// Says in which file an edit was refused.

@@ -125,19 +125,27 @@ impl<'a> Judge<'a> {
         take
     }
 
-    /// Records something of upstream's that has no place in the result: local's stays, whatever anybody says.
-    pub fn left_out(&mut self, case: Case) {
+    /// Records something of upstream's that has no place in the result: local's stays.
+    ///
+    /// # Errors
+    /// A resolution that wants something else.
+    pub fn left_out(&mut self, case: Case) -> Result<(), Error> {
         let decided_by = match self.pinned(&case.id) {
             Some(Take::Local) => Decider::Resolution,
-            Some(Take::Upstream | Take::Original | Take::Value(_)) | None => Decider::Policy,
+            Some(Take::Upstream | Take::Original | Take::Value(_)) => return Err(no_place(case.id)),
+            None => Decider::Policy,
         };
         self.record(case, &Take::Local, decided_by);
+        Ok(())
     }
 
     /// Corrects what was recorded about a comment that could not be placed; tells whether there is a record.
-    pub fn kept(&mut self, id: &str, comment: Option<&str>) -> bool {
+    ///
+    /// # Errors
+    /// A resolution that wants something else.
+    pub fn kept(&mut self, id: &str, comment: Option<&str>) -> Result<bool, Error> {
         let place = self.places.get(id);
-        let Some(conflict) = place.and_then(|at| self.conflicts.get_mut(*at)) else { return false };
+        let Some(conflict) = place.and_then(|at| self.conflicts.get_mut(*at)) else { return Ok(false) };
         let chosen = if conflict.upstream.as_deref() == comment {
             Side::Upstream
         } else if conflict.original.as_deref() == comment && conflict.local.as_deref() != comment {
@@ -146,9 +154,12 @@ impl<'a> Judge<'a> {
             Side::Local
         };
         if conflict.chosen != chosen {
-            (conflict.chosen, conflict.decided_by) = (chosen, Decider::Policy);
+            if conflict.decided_by == Decider::Resolution {
+                return Err(no_place(id.to_owned()));
+            }
+            conflict.chosen = chosen;
         }
-        true
+        Ok(true)
     }
 
     /// How many conflicts are recorded.
@@ -197,6 +208,10 @@ impl<'a> Judge<'a> {
 }
 
 /// Why a value cannot be taken for a conflict of that name, whatever the packages are.
+fn no_place(id: String) -> Error {
+    Error::Unfit { conflict: ConflictId::new(id), why: Misfit::NoPlace }
+}
+
 fn misfit(id: &str, take: &Take) -> Option<Misfit> {
     let Take::Value(value) = take else { return None };
     let is_about = |aspect: Aspect| id.ends_with(&names::aspect("", aspect));

@@ -30,7 +30,8 @@ impl<'a> Keyring<'a> {
 
     /// What identifies an item. `None` for what has no such key.
     pub fn key(&self, item: NodeRef<'_>) -> Option<Key> {
-        let known = if self.named.is_empty() { None } else { self.named.get(&program_of(item)?) };
+        let program = if self.named.is_empty() { None } else { program_of(item) };
+        let known = program.and_then(|program| self.named.get(&program));
         known.cloned().or_else(|| key_of(item, self.list))
     }
 

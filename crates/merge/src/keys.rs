@@ -17,13 +17,23 @@ use crate::unions;
 
 const KUSTOMIZE: &str = "kustomize.config.k8s.io";
 
-/// A key part that a resource may leave out, and what that means.
-struct Default {
-    key: &'static str,
-    value: &'static str,
+/// A field by which the items of a list are told apart, and what it is where an item does not say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MapKey {
+    name: String,
+    default: Option<String>,
 }
 
-const DEFAULTS: [Default; 1] = [Default { key: "protocol", value: "TCP" }];
+impl MapKey {
+    fn of(name: &str) -> Self {
+        Self { name: name.into(), default: None }
+    }
+
+    /// A key of a kind that is built into Kubernetes.
+    fn built_in(name: &str) -> Self {
+        Self { default: (name == "protocol").then(|| "TCP".into()), ..Self::of(name) }
+    }
+}
 
 /// How a list merges.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +43,7 @@ pub(crate) enum List {
     /// As a set of scalars.
     Set,
     /// Items with the same values under these keys are the same.
-    Map(Vec<String>),
+    Map(Vec<MapKey>),
     /// Functions of a pipeline: by name, else by image without tag, else by the command; see [`crate::keyring`].
     Functions,
 }
@@ -134,7 +144,7 @@ impl Schemas {
 
     fn add_kptfile(&mut self) {
         let field = |list, holds| Field { list, holds, keys: Keys::Any };
-        let by = |key: &str| field(List::Map(vec![key.into()]), None);
+        let by = |key: &str| field(List::Map(vec![MapKey::of(key)]), None);
         let functions = || field(List::Functions, None);
         let pipeline = self.add_type(HashMap::from([
             ("mutators".to_owned(), functions()),
@@ -157,7 +167,7 @@ impl Schemas {
         let sets = ["resources", "components", "bases", "crds", "generators", "transformers", "validators"];
         let sets = sets.into_iter().chain(["configurations", "patchesStrategicMerge"]);
         let named = ["images", "replicas", "configMapGenerator", "secretGenerator", "vars", "helmCharts"];
-        let by_name = || List::Map(vec!["name".into()]);
+        let by_name = || List::Map(vec![MapKey::of("name")]);
         let files = || Field { list: List::Set, holds: None, keys: Keys::Any };
         let generator = self.add_type(HashMap::from([
             ("files".to_owned(), files()),
@@ -235,7 +245,7 @@ fn known_type(of: &lanai_openapi::Type) -> Type {
                 let merge = match &list.merge {
                     Merge::Whole => return None,
                     Merge::Set => List::Set,
-                    Merge::Keys(keys) => List::Map(keys.iter().map(|key| (*key).to_owned()).collect()),
+                    Merge::Keys(keys) => List::Map(keys.iter().map(|key| MapKey::built_in(key)).collect()),
                 };
                 let holds = if let Shape::Type(id) = &list.items { Some(id.number()) } else { None };
                 (merge, holds)
@@ -277,10 +287,9 @@ pub(crate) fn key_of(item: NodeRef<'_>, list: &List) -> Option<Vec<KeyPart>> {
             (node.kind() == Kind::Scalar).then(|| vec![part()])
         }
         List::Map(keys) => {
-            let default = |key: &str| DEFAULTS.iter().find(|one| one.key == key).map(|one| one.value);
-            let part = |key: &String| {
-                let value = text(key).or_else(|| default(key).map(Cow::Borrowed))?;
-                Some(KeyPart { name: key.clone(), value: value.into_owned() })
+            let part = |key: &MapKey| {
+                let value = text(&key.name).map(Cow::into_owned).or_else(|| key.default.clone())?;
+                Some(KeyPart { name: key.name.clone(), value })
             };
             keys.iter().map(part).collect()
         }

@@ -187,13 +187,13 @@ impl Fields<'_, '_> {
             (Outcome::Put { content, .. }, There::No) => {
                 let pushed = parent.push(content);
                 self.did(pushed)?;
-                self.note_pushed(triple.upstream, parent.read().at(at));
+                self.note_pushed(triple.upstream, parent.read().at(at))?;
                 There::Yes
             }
             (Outcome::Put { content, style }, There::Yes) => {
                 let put = parent.reborrow().at_mut(at).and_then(|mut node| put(&mut node, content, style));
                 self.did(put)?;
-                self.note_put(triple.upstream, parent.read().at(at));
+                self.note_put(triple.upstream, parent.read().at(at))?;
                 There::Yes
             }
             (Outcome::Mapping | Outcome::Remains, There::Yes) => {
@@ -208,13 +208,14 @@ impl Fields<'_, '_> {
 
 impl Fields<'_, '_> {
     /// Tells of comments at and in a new item of upstream's that could not come with it.
-    fn note_pushed(&mut self, upstream: Option<NodeRef<'_>>, now: Option<NodeRef<'_>>) {
+    fn note_pushed(&mut self, upstream: Option<NodeRef<'_>>, now: Option<NodeRef<'_>>) -> Result<(), Error> {
         if let (Some(upstream), Some(now)) = (upstream, now)
             && same(Some(upstream), Some(now))
         {
-            self.note_lost(&comments::of_item(upstream), &comments::of_item(now));
-            self.note_lost_inside(upstream, now);
+            self.note_lost(&comments::of_item(upstream), &comments::of_item(now))?;
+            self.note_lost_inside(upstream, now)?;
         }
+        Ok(())
     }
 }
 

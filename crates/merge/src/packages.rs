@@ -1,6 +1,7 @@
 //! Packages: files are told apart, resources are merged and put back into their files.
 
 use std::borrow::Cow;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use lanai_krm::ignore::{Dialect, EntryKind};
@@ -301,12 +302,17 @@ impl<'a> Ignored<'a> {
         }
         for (package, rules) in &mut self.sides {
             let owner = package.owner(path);
-            if !rules.contains_key(&owner) {
-                rules.insert(owner.clone(), package.ignore_rules(&owner)?);
-            }
-            let inside = owner.relative(path);
-            let ignores = |path: &SafePath| rules[&owner].matches_in(self.dialect, path, EntryKind::File);
-            if inside.as_ref().is_some_and(ignores) {
+            let Some(inside) = owner.relative(path) else { continue };
+            let rules = match rules.entry(owner) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => {
+                    let rules = package.ignore_rules(place.key())?;
+                    place.insert(rules)
+                }
+            };
+            let ignores = rules.matches_in(self.dialect, &inside, EntryKind::File);
+            let too_slow = |_| lanai_krm::package::Error::IgnoreTooSlow { path: path.clone() };
+            if ignores.map_err(too_slow)? {
                 return Ok(true);
             }
         }

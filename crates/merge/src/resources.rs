@@ -226,7 +226,7 @@ fn fields(
             }
         }
     }
-    Ok(own_comments(judge, scope, [original, Some(upstream)], local, document))
+    own_comments(judge, scope, [original, Some(upstream)], local, document)
 }
 
 fn has_alias(document: &Document) -> bool {
@@ -258,18 +258,18 @@ fn own_comments(
     [original, upstream]: [Option<&Document>; 2],
     local: &Document,
     merged: Document,
-) -> Document {
+) -> Result<Document, Error> {
     let of = |document: Option<&Document>| document.map(document::own_comments).unwrap_or_default();
     let (before, theirs, ours) = (of(original), of(upstream), of(Some(local)));
     if before == theirs || theirs == ours {
-        return merged;
+        return Ok(merged);
     }
     let mut wanted = ours.clone();
     match judge.pinned(&scope.id) {
         // What was decided about the resource as a whole is about its comments, too.
-        Some(Take::Local | Take::Value(_)) => return merged,
-        Some(Take::Upstream) => return document::with_own_comments(&merged, &theirs).unwrap_or(merged),
-        Some(Take::Original) => return document::with_own_comments(&merged, &before).unwrap_or(merged),
+        Some(Take::Local | Take::Value(_)) => return Ok(merged),
+        Some(Take::Upstream) => return Ok(document::with_own_comments(&merged, &theirs).unwrap_or(merged)),
+        Some(Take::Original) => return Ok(document::with_own_comments(&merged, &before).unwrap_or(merged)),
         None => {}
     }
     let values = |at: usize| Values {
@@ -283,8 +283,12 @@ fn own_comments(
         let settled = comments::settle(before[at].as_deref(), theirs[at].as_deref(), ours[at].as_deref());
         wanted[at] = match (settled, judge.pinned(&id)) {
             (comments::Settled::As(comment), None) => comment,
-            (comments::Settled::As(_), Some(take)) => comments::taken(take.clone(), values),
-            (comments::Settled::Conflict, _) => {
+            (comments::Settled::As(comment), Some(take))
+                if comments::taken(take.clone(), values.clone()) == comment =>
+            {
+                comment
+            }
+            (comments::Settled::Conflict, _) | (comments::Settled::As(_), Some(_)) => {
                 let case = root_case(scope, id, ConflictKind::CommentsDiffer, values.clone());
                 comments::taken(judge.decide(case, Rule::Policy), values)
             }
@@ -296,7 +300,7 @@ fn own_comments(
         document::with_own_comments(document, wanted).filter(|_| stands)
     };
     if let Some(document) = with(&merged, &wanted) {
-        return document;
+        return Ok(document);
     }
     // Of those that cannot stand together, each comes that can; what was kept of the others is told.
     let mut document = merged;
@@ -309,11 +313,11 @@ fn own_comments(
             continue;
         }
         let id = names::aspect(&scope.id, aspect);
-        if !judge.kept(&id, ours[at].as_deref()) {
-            judge.left_out(root_case(scope, id, ConflictKind::CommentsDiffer, values(at)));
+        if !judge.kept(&id, ours[at].as_deref())? {
+            judge.left_out(root_case(scope, id, ConflictKind::CommentsDiffer, values(at)))?;
         }
     }
-    document
+    Ok(document)
 }
 
 const OWN_ASPECTS: [Aspect; 3] = [Aspect::Preface, Aspect::HeadComment, Aspect::FootComment];

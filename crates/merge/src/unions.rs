@@ -236,7 +236,7 @@ impl Fields<'_, '_> {
             self.did(put)?;
             self.segments.push(Segment::Key((*name).into()));
             self.trail.push(trail_of(name));
-            self.note_put(upstream.get(name).map(|(_, value)| value), node.read().get(name));
+            self.note_put(upstream.get(name).map(|(_, value)| value), node.read().get(name))?;
             let noted = Noted {
                 original: comments::of_entry(original.get(name)),
                 upstream: comments::of_entry(upstream.get(name)),

@@ -219,6 +219,9 @@ fn tell_unfinished(unfinished: &Unfinished, io: &mut Io<'_>) {
             shown(root)
         ),
         Unfinished::Foreign { journal } => format!("note: {}", foreign(journal)),
+        Unfinished::Strange { path } => {
+            format!("note: {} is not what the program keeps there, and was not looked at", shown(path))
+        }
     });
 }
 
@@ -230,6 +233,11 @@ fn foreign(journal: &Path) -> String {
 }
 
 fn tell_kept(root: &Path, applied: &Applied, io: &mut Io<'_>) {
+    if let Some(cause) = &applied.untidy {
+        io.tell(&format!(
+            "note: all files are changed, but {cause}; the next command that changes the package tidies up"
+        ));
+    }
     for replaced in &applied.replaced {
         let path = root.join(replaced.path.as_str()).display().to_string();
         let copy = replaced.copy.display().to_string();

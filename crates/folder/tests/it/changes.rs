@@ -97,6 +97,7 @@ fn a_file_that_changes_under_our_hands_is_not_overwritten() {
     assert_eq!(
         applied,
         Applied {
+            untidy: None,
             written: 1,
             removed: 0,
             kept: vec![kept("c", None), kept("b", copy("b")), kept("d/e", copy("d/e"))],
@@ -302,4 +303,19 @@ fn a_file_takes_the_place_of_a_folder_in_which_an_empty_one_is() {
     let applied = place.apply(&before, &after).unwrap();
     assert_eq!((applied.written, applied.removed, applied.kept.len()), (1, 1, 0));
     assert_eq!(place.package(), after);
+}
+
+#[test]
+fn what_cannot_be_tidied_up_is_told_and_the_change_is_made() {
+    let (before, after) = (package(&[("a", "1")]), package(&[("a", "2")]));
+    let place = Place::with(&before);
+    let mut break_it = |step| {
+        if step == Step::Synced {
+            fs::remove_file(place.path(".lanai-change/journal")).unwrap();
+        }
+    };
+    let applied =
+        lanai_folder::apply(&place.lock(), &before, &after, &mut place.copies(), &mut break_it).unwrap();
+    assert!(applied.untidy.is_some_and(|cause| cause.contains("cannot remove")));
+    assert_eq!(fs::read_to_string(place.path("a")).unwrap(), "2");
 }

@@ -1,6 +1,7 @@
 //! Tests of packages on disks.
 
 mod changes;
+mod hostile;
 mod killed;
 mod reading;
 mod support;

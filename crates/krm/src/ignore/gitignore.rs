@@ -1,7 +1,7 @@
 //! The rules as Git reads them.
 
-use super::EntryKind;
 use super::wildmatch::Glob;
+use super::{EntryKind, Steps};
 
 /// The patterns of a file, in order.
 #[derive(Clone, Debug, Default)]
@@ -41,13 +41,18 @@ impl Rules {
     }
 
     /// What the last pattern says that matches the path itself; what is above it is not looked at.
-    pub(super) fn ignores(&self, path: &str, kind: EntryKind) -> bool {
+    pub(super) fn ignores(&self, path: &str, kind: EntryKind, steps: &mut Steps) -> bool {
         let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
-        let decides = |pattern: &&Pattern| {
+        let mut decides = |pattern: &&Pattern| {
             let subject = if pattern.scope == Scope::Name { name } else { path };
-            !(pattern.folders_only && kind == EntryKind::File) && pattern.glob.matches(subject.as_bytes())
+            !(pattern.folders_only && kind == EntryKind::File)
+                && pattern.glob.matches(subject.as_bytes(), steps)
         };
-        self.patterns.iter().rev().find(decides).is_some_and(|pattern| pattern.verdict == Verdict::Ignore)
+        self.patterns
+            .iter()
+            .rev()
+            .find(|pattern| decides(pattern))
+            .is_some_and(|pattern| pattern.verdict == Verdict::Ignore)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The rules as kpt reads them.
 
-use super::EntryKind;
+use super::{EntryKind, Steps};
 
 /// The patterns of a file; their order does not matter.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +12,8 @@ pub(super) struct Rules {
 #[derive(Clone, Debug)]
 struct Pattern {
     segments: Vec<String>,
+    /// Without a wildcard it is compared as it is, a backslash included.
+    is_literal: bool,
     anchored: bool,
     folders_only: bool,
 }
@@ -30,28 +32,39 @@ impl Rules {
     }
 
     /// Whether the path itself is ignored; what is above it is not looked at.
-    pub(super) fn ignores(&self, path: &str, kind: EntryKind) -> bool {
-        let any = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(path, kind));
+    pub(super) fn ignores(&self, path: &str, kind: EntryKind, steps: &mut Steps) -> bool {
+        let mut any =
+            |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(path, kind, steps));
         any(&self.ignored) && !any(&self.accepted)
     }
 }
 
 impl Pattern {
     fn parse(text: &str) -> Option<Self> {
+        // Of all backslashes only this one is taken away.
+        let text = text.strip_prefix('\\').filter(|rest| rest.starts_with('#')).unwrap_or(text);
         let (text, folders_only) = text.strip_suffix('/').map_or((text, false), |rest| (rest, true));
         let (text, anchored) = text.strip_prefix('/').map_or((text, false), |rest| (rest, true));
         let segments = text.split('/').map(str::to_owned).collect();
-        (!text.is_empty()).then_some(Self { segments, anchored, folders_only })
+        let is_literal = !text.contains(['*', '?', '[']);
+        (!text.is_empty()).then_some(Self { segments, is_literal, anchored, folders_only })
     }
 
     /// Compares the pattern with as many of the last segments of the path as it has itself, or with the whole path.
-    fn matches(&self, path: &str, kind: EntryKind) -> bool {
+    fn matches(&self, path: &str, kind: EntryKind, steps: &mut Steps) -> bool {
         if self.folders_only && kind == EntryKind::File {
             return false;
         }
         let mut segments = path.rsplit('/');
         let all = self.segments.iter().rev().all(|pattern| {
-            segments.next().is_some_and(|segment| matches_segment(pattern, segment).unwrap_or(false))
+            let is_same = |segment: &str| {
+                if self.is_literal {
+                    steps.took(1);
+                    return segment == pattern;
+                }
+                matches_segment(pattern, segment, steps).unwrap_or(false)
+            };
+            segments.next().is_some_and(is_same)
         });
         all && !(self.anchored && segments.next().is_some())
     }
@@ -63,10 +76,11 @@ struct Malformed;
 /// Whether a pattern of Go's `filepath.Match` matches a segment.
 ///
 /// Only the last star is tried again, which is enough: the ones before it have matched as little as they can.
-fn matches_segment(pattern: &str, text: &str) -> Result<bool, Malformed> {
+fn matches_segment(pattern: &str, text: &str, steps: &mut Steps) -> Result<bool, Malformed> {
     let (mut pattern, mut text) = (pattern, text);
     let mut again: Option<(&str, &str)> = None;
     loop {
+        steps.took(1);
         if let Some(rest) = pattern.strip_prefix('*') {
             (pattern, again) = (rest, Some((rest, text)));
             continue;

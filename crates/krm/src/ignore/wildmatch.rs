@@ -1,11 +1,15 @@
 //! Git's patterns for paths.
 
+use super::Steps;
+
 /// A pattern, compiled. Matching takes time in the product of both lengths at worst, whatever the pattern.
 #[derive(Clone, Debug)]
 pub(super) struct Glob {
     /// What stands before the first wildcard. It is compared as it is, and the rest is read as if it began there.
     literal: Vec<u8>,
     tokens: Vec<Token>,
+    /// How many of the last tokens are bytes: with these the text must end, which is quickly seen.
+    tail: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,27 +36,40 @@ impl Glob {
         let pattern = pattern.as_bytes();
         let wild = pattern.iter().position(|byte| WILDCARDS.contains(byte)).unwrap_or(pattern.len());
         let (literal, rest) = pattern.split_at(wild);
-        Some(Self { literal: literal.to_vec(), tokens: tokens(rest)? })
+        let tokens = tokens(rest)?;
+        let tail = tokens.iter().rev().take_while(|token| matches!(token, Token::Byte(_))).count();
+        // The slash behind `**` may be left out.
+        let begins_with_slash = matches!(tokens[..tokens.len() - tail], [.., Token::Optional, Token::Deep]);
+        let tail = tail - usize::from(begins_with_slash && tail > 0);
+        Some(Self { literal: literal.to_vec(), tokens, tail })
     }
 
     /// Whether the pattern matches all of the text.
-    pub(super) fn matches(&self, text: &[u8]) -> bool {
+    pub(super) fn matches(&self, text: &[u8], steps: &mut Steps) -> bool {
+        steps.took(1);
         let Some(text) = text.strip_prefix(self.literal.as_slice()) else { return false };
         match self.tokens.as_slice() {
             [] => text.is_empty(),
             [Token::Star] => !text.contains(&b'/'),
-            tokens => run(tokens, text),
+            tokens => self.has_tail(text) && run(tokens, text, steps),
         }
+    }
+
+    fn has_tail(&self, text: &[u8]) -> bool {
+        let Some(end) = text.len().checked_sub(self.tail) else { return false };
+        let tail = &self.tokens[self.tokens.len() - self.tail..];
+        tail.iter().zip(&text[end..]).all(|(token, byte)| *token == Token::Byte(*byte))
     }
 }
 
 /// Follows all ways through the tokens at once. `live[i]` tells that everything before token `i` has matched.
-fn run(tokens: &[Token], text: &[u8]) -> bool {
+fn run(tokens: &[Token], text: &[u8], steps: &mut Steps) -> bool {
     let mut live = vec![false; tokens.len() + 1];
     let mut next = live.clone();
     enter(tokens, &mut live, 0);
     for byte in text {
         next.fill(false);
+        steps.took(tokens.len());
         for (at, token) in tokens.iter().enumerate().filter(|(at, _)| live[*at]) {
             let to = match token {
                 Token::Byte(wanted) => (wanted == byte).then_some(at + 1),

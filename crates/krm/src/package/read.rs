@@ -1,6 +1,7 @@
 //! The resources of a package.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use lanai_types::SafePath;
@@ -199,7 +200,8 @@ impl Package {
         let mut differences = Vec::new();
         for (path, _) in self.walk() {
             let (inside, rules) = rules.of(path)?;
-            let found = rules.difference([&inside]);
+            let found =
+                rules.difference([&inside]).map_err(|_| Error::IgnoreTooSlow { path: path.clone() })?;
             differences
                 .extend(found.into_iter().map(|difference| Difference { path: path.clone(), ..difference }));
         }
@@ -279,17 +281,21 @@ struct RulesByOwner<'a> {
 impl RulesByOwner<'_> {
     fn ignore(&mut self, path: &SafePath, dialect: Dialect) -> Result<bool, Error> {
         let (inside, rules) = self.of(path)?;
-        Ok(rules.matches_in(dialect, &inside, EntryKind::File))
+        let ignores = rules.matches_in(dialect, &inside, EntryKind::File);
+        ignores.map_err(|_| Error::IgnoreTooSlow { path: path.clone() })
     }
 
     /// The path as its owner sees it, and the owner's rules.
-    fn of(&mut self, path: &SafePath) -> Result<(SafePath, &IgnoreRules), Error> {
+    fn of(&mut self, path: &SafePath) -> Result<(SafePath, &mut IgnoreRules), Error> {
         let owner = self.package.owner(path);
         let inside = owner.relative(path).unwrap_or_else(|| path.clone());
-        if !self.rules.contains_key(&owner) {
-            let rules = self.package.ignore_rules(&owner)?;
-            self.rules.insert(owner.clone(), rules);
-        }
-        Ok((inside, &self.rules[&owner]))
+        let rules = match self.rules.entry(owner) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let rules = self.package.ignore_rules(place.key())?;
+                place.insert(rules)
+            }
+        };
+        Ok((inside, rules))
     }
 }

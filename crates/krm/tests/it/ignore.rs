@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use lanai_krm::IgnoreRules;
-use lanai_krm::ignore::{Dialect, EntryKind, Error, MAX_PATTERN_BYTES, MAX_PATTERNS};
+use lanai_krm::ignore::{Dialect, EntryKind, Error, MAX_PATTERN_BYTES, MAX_PATTERNS, TooManySteps};
 use lanai_types::SafePath;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -48,9 +48,9 @@ fn paths(text: &[&str]) -> Vec<SafePath> {
 
 /// What is ignored among the files.
 fn ignored(rules: &str, dialect: Dialect, files: &[&str]) -> Vec<String> {
-    let rules = IgnoreRules::parse(rules).unwrap();
+    let mut rules = IgnoreRules::parse(rules).unwrap();
     let files = paths(files).into_iter();
-    let ignored = files.filter(|path| rules.matches_in(dialect, path, EntryKind::File));
+    let ignored = files.filter(|path| rules.matches_in(dialect, path, EntryKind::File).unwrap());
     ignored.map(|path| path.to_string()).collect()
 }
 
@@ -111,8 +111,8 @@ fn kpt_knows_no_exclamation_mark_in_sets_and_no_classes() {
 
 #[test]
 fn differences_are_warnings() {
-    let rules = IgnoreRules::parse("d/a\n!b\nb\n").unwrap();
-    let found = rules.difference(&paths(&["d/a", "x/d/a", "b", "c"]));
+    let mut rules = IgnoreRules::parse("d/a\n!b\nb\n").unwrap();
+    let found = rules.difference(&paths(&["d/a", "x/d/a", "b", "c"])).unwrap();
     let warnings: Vec<String> = found.iter().map(ToString::to_string).collect();
     assert_eq!(
         warnings,
@@ -125,10 +125,10 @@ fn differences_are_warnings() {
 
 #[test]
 fn folders_are_told_from_files() {
-    let rules = IgnoreRules::parse("d/\n").unwrap();
+    let mut rules = IgnoreRules::parse("d/\n").unwrap();
     let path: SafePath = "d".parse().unwrap();
-    assert!(rules.matches(&path, EntryKind::Folder));
-    assert!(!rules.matches(&path, EntryKind::File));
+    assert!(rules.matches(&path, EntryKind::Folder).unwrap());
+    assert!(!rules.matches(&path, EntryKind::File).unwrap());
 }
 
 #[test]
@@ -140,6 +140,35 @@ fn limits_hold_on_their_edges() {
     assert!(IgnoreRules::parse(&format!("# not counted\n\n{}", "a\n".repeat(MAX_PATTERNS))).is_ok());
     let error = IgnoreRules::parse(&format!("# c\n{}", "a\n".repeat(MAX_PATTERNS + 1))).unwrap_err();
     assert_eq!(error, Error::TooManyPatterns { line: MAX_PATTERNS + 2, limit: MAX_PATTERNS });
+}
+
+#[test]
+fn what_was_found_out_about_folders_holds_for_what_is_in_them() {
+    let rules = "/a/b/\n!/c/d/\n/c/\n";
+    let files = ["a/b/x", "a/b/c/x", "a/x", "a/b/x", "c/d/x", "c/d/e/x", "c/x", "ab/x"];
+    check(rules, &files, &["a/b/x", "a/b/c/x", "a/b/x", "c/d/x", "c/d/e/x", "c/x"], &{
+        ["a/b/x", "a/b/c/x", "a/b/x", "c/d/x", "c/d/e/x", "c/x"]
+    });
+}
+
+#[test]
+fn kpt_takes_a_backslash_as_it_is_where_no_wildcard_is() {
+    check("\\a", &["a", "b"], &["a"], &[]);
+    check("\\a*", &["a", "b"], &["a"], &["a"]);
+    check("\\!a", &["!a", "a"], &["!a"], &[]);
+}
+
+#[test]
+fn rules_that_take_too_long_are_refused() {
+    let path: SafePath = "aaa".parse().unwrap();
+    let ask = |max_steps| {
+        let mut rules = IgnoreRules::parse("*a*b*\nx\n").unwrap().within(max_steps);
+        (rules.matches(&path, EntryKind::File), rules.matches(&path, EntryKind::File))
+    };
+    // One step for each pattern, and five tokens for each byte of the text.
+    assert_eq!(ask(2 * 17), (Ok(false), Ok(false)));
+    assert_eq!(ask(2 * 17 - 1), (Ok(false), Err(TooManySteps)));
+    assert_eq!(ask(16), (Err(TooManySteps), Err(TooManySteps)), "and stays so");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! List keys that custom resource definitions bring.
 
-use lanai_yaml::NodeRef;
+use lanai_yaml::{Kind, NodeRef};
 
-use super::{Field, Keys, List, Schemas, Type};
+use super::{Field, Keys, List, MapKey, Schemas, Type};
 
 /// How deep a schema is read.
 const MAX_DEPTH: usize = 64;
@@ -74,7 +74,13 @@ fn field(schemas: &mut Schemas, schema: NodeRef<'_>, depth: usize) -> Option<Fie
 fn list(schema: NodeRef<'_>) -> List {
     let kind = schema.get("x-kubernetes-list-type").map(|kind| kind.target().value());
     let keys = schema.get("x-kubernetes-list-map-keys").into_iter().flat_map(NodeRef::items);
-    let keys: Vec<String> = keys.map(|key| key.target().value().into_owned()).collect();
+    let properties = schema.get("items").and_then(|items| items.get("properties"));
+    let default = |key: &str| {
+        let default = properties.and_then(|all| all.get(key))?.get("default")?.target();
+        (default.kind() == Kind::Scalar && !default.is_null()).then(|| default.value().into_owned())
+    };
+    let keys = keys.map(|key| key.target().value().into_owned());
+    let keys: Vec<MapKey> = keys.map(|name| MapKey { default: default(&name), name }).collect();
     match kind.as_deref() {
         Some("map") if !keys.is_empty() => List::Map(keys),
         Some("set") => List::Set,

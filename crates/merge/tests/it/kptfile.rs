@@ -116,6 +116,13 @@ fn functions_that_are_named_on_one_side() {
     let two = &of("  - image: x:v1\n    name: foo\n  - image: x:v1\n    name: bar\n");
     let both = &of("  - image: x:v1\n    name: foo\n  - image: x:v1\n    name: bar\n  - image: x:v2\n");
     check([old, new, two], both, &["RemovedLocallyChangedUpstream pipeline.mutators[image=x] upstream"]);
+    // A function that runs nothing is no reason to take one for another.
+    let nothing = "  - name: mine\n    configPath: fn.yaml\n";
+    check(
+        [old, named_new, &of(&format!("{nothing}  - image: x:v1\n"))],
+        &of(&format!("{nothing}  - image: x:v2\n    name: foo\n")),
+        &[],
+    );
     // A name that another function has upstream.
     let taken = &of("  - image: y\n    name: foo\n");
     let merged = &of("  - image: y\n    name: foo\n");

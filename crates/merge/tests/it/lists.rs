@@ -143,6 +143,27 @@ fn definitions_in_the_package_bring_keys() {
     assert_eq!(lines(&merged.conflicts), Vec::<String>::new());
 }
 
+#[test]
+fn what_a_key_is_that_is_left_out_says_the_definition() {
+    let definition = DEFINITION.replacen("map-keys: [name]", "map-keys: [port, protocol]", 1);
+    let definition = definition.replacen(
+        "n:\n                  type",
+        "protocol: {default: HTTP}\n                n:\n                  type",
+        1,
+    );
+    assert!(definition.contains("[port, protocol]") && definition.contains("HTTP"));
+    let thing =
+        |spec: &str| format!("apiVersion: example.com/v1\nkind: Thing\nmetadata:\n  name: a\nv:\n{spec}");
+    let side = |spec: &str| package(&[("a.yaml", &thing(spec)), ("crd.yaml", &definition)]);
+    let original = side("- port: 1\n");
+    let upstream = side("- port: 1\n  protocol: HTTP\n  x: up\n");
+    let local = side("- port: 1\n- port: 1\n  protocol: TCP\n");
+    let merged = lanai_merge::three_way(&original, &upstream, &local, &Options::default()).unwrap();
+    let expected = thing("- port: 1\n  protocol: HTTP\n  x: up\n- port: 1\n  protocol: TCP\n");
+    assert_eq!(text(&merged.package, "a.yaml"), expected);
+    assert_eq!(lines(&merged.conflicts), Vec::<String>::new());
+}
+
 const NESTED: &str = "
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

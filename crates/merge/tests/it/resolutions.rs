@@ -177,6 +177,32 @@ fn resolutions_that_cannot_be_followed() {
 }
 
 #[test]
+fn comments_without_a_place() {
+    let [original, upstream, local] = [
+        "data:\n  a: 1\n  b: 1\n",
+        "data:\n  # about a\n  a: 1\n  # about b\n  b: 1\n  # about c\n  c: 1\n",
+        "data: {a: 1, b: 1}\n",
+    ]
+    .map(|spec| package(&[("a.yaml", &custom(spec))]));
+    let found = three_way(&original, &upstream, &local, &Options::default()).unwrap().conflicts;
+    assert_eq!(found.len(), 3, "{found:?}");
+    let resolutions = |take: &Take| {
+        found.iter().map(|one| Resolution { conflict: one.id.clone(), take: take.clone() }).collect()
+    };
+    for policy in [Policy::Fail, Policy::UpstreamWins] {
+        let options = |take| Options { policy, resolutions: resolutions(&take), ..Options::default() };
+        let error = three_way(&original, &upstream, &local, &options(Take::Upstream)).unwrap_err();
+        assert!(error.to_string().ends_with(
+            "cannot be resolved so: no such comment can stand there, so that only local's side can be taken"
+        ));
+        let merged = three_way(&original, &upstream, &local, &options(Take::Local)).unwrap();
+        assert_eq!(text(&merged.package, "a.yaml"), custom("data: {a: 1, b: 1, c: 1}\n"));
+        assert_eq!(merged.conflicts.len(), 3, "what was decided is told");
+        assert!(merged.conflicts.iter().all(|one| one.decided_by == Decider::Resolution));
+    }
+}
+
+#[test]
 fn a_place_that_is_below_a_file_is_refused() {
     let thing = custom("v: 1\n");
     let original = package(&[("s/t/x.yaml", &thing)]);

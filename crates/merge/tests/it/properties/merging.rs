@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashSet};
 use lanai_krm::package::{File, Folder, OtherYaml, ReadOptions};
 use lanai_krm::{Package, Resource};
 use lanai_merge::{
-    Conflict, ConflictKind, Error, Merged, Options, Policy, Resolution, Side, Strategy, Take, three_way,
+    Conflict, ConflictKind, Error, Merged, Misfit, Options, Policy, Resolution, Side, Strategy, Take,
+    three_way,
 };
 use lanai_types::Limits;
 
@@ -333,7 +334,7 @@ fn texts_are_symmetric([original, upstream, local]: [&Package; 3], one: &Merged)
 
 /// Applying resolutions to the result again changes nothing.
 fn resolutions_hold(sides: [&Package; 3], conflicts: &[Conflict], choices: &mut Choices<'_>) {
-    let resolutions: Vec<_> = conflicts
+    let mut resolutions: Vec<_> = conflicts
         .iter()
         .map(|one| {
             let value = matches!(one.kind, ConflictKind::BothChanged | ConflictKind::AddedOnBoth)
@@ -350,11 +351,19 @@ fn resolutions_hold(sides: [&Package; 3], conflicts: &[Conflict], choices: &mut 
         })
         .collect();
     let [original, upstream, local] = sides;
-    let options = Options { resolutions: resolutions.clone(), ..Options::default() };
-    let first = match three_way(original, upstream, local, &options) {
-        Ok(first) => first,
-        Err(Error::PlaceTaken(_) | Error::OtherKey(_)) => return,
-        Err(error) => panic!("{error}"),
+    let first = loop {
+        let options = Options { resolutions: resolutions.clone(), ..Options::default() };
+        match three_way(original, upstream, local, &options) {
+            Ok(first) => break first,
+            Err(Error::PlaceTaken(_) | Error::OtherKey(_)) => return,
+            // A comment that has no place stays away.
+            Err(Error::Unfit { conflict, why: Misfit::NoPlace }) => {
+                let refused = resolutions.iter_mut().find(|one| one.conflict == conflict);
+                let refused = refused.filter(|one| one.take != Take::Local).expect("local's is always taken");
+                refused.take = Take::Local;
+            }
+            Err(error) => panic!("{error}"),
+        }
     };
     let again = merged([original, upstream, &first.package], Policy::UpstreamWins, &resolutions);
     same_package(&again.package, &first.package);
