@@ -31,6 +31,7 @@ use lanai_repository::{
 use server::{Behaviour, Server};
 
 const SERVE: &str = "LANAI_BENCH_SERVES";
+const SYNC: &str = "LANAI_BENCH_SYNCS";
 /// `ann:hunter2`
 const AUTHORIZATION: &str = "Basic YW5uOmh1bnRlcjI=";
 
@@ -44,6 +45,12 @@ impl Credentials for Ann {
 }
 
 fn main() {
+    if let Some(home) = std::env::var_os(SYNC) {
+        let value = |name: &str| std::env::var(name).expect("a value");
+        let least = value("LANAI_BENCH_LEAST").parse().expect("a number");
+        let repository = open(&repositories(Path::new(&home)), &value("LANAI_BENCH_ADDRESS"));
+        return sync(&repository, least);
+    }
     if let Some(root) = std::env::var_os(SERVE) {
         let behaviour = Behaviour { authorization: Some(AUTHORIZATION.to_owned()), ..Behaviour::default() };
         let server = Server::start(Path::new(&root), behaviour);
@@ -96,23 +103,53 @@ fn main() {
     best("read one package", || {
         repository.read(&refs, commit, &package, &Silent).expect("a package");
     });
-    let fresh = open(&repositories(home.path()), &address);
-    time("sync of a new process, mirror there", || sync(&fresh, packages * (revisions + 1) + extra));
+    let least = packages * (revisions + 1) + extra;
+    time("sync of a new process, mirror there", || sync_elsewhere(home.path(), &address, least));
+    bare_pushes(home.path(), &address, &header);
 
     let number = AtomicUsize::new(0);
     publish(&repository, &number);
     best("publish, one client", || publish(&repository, &number));
+    println!("peak memory so far: {} MiB", peak());
     crowd(&repository, &number, "large repository");
     println!("peak memory at the end: {} MiB", peak());
 
     let small = home.path().join("served/small.git");
     generate(&small, 10, 1);
     let repository = open(&all, &address.replace("remote.git", "small.git"));
+    bare_pushes(&home.path().join("second"), &address.replace("remote.git", "small.git"), &header);
     publish(&repository, &number);
     best("publish, one client, small repository", || publish(&repository, &number));
     crowd(&repository, &number, "small repository");
     drop(serving.stdin.take());
     let _ = serving.wait();
+}
+
+/// A process of its own that finds the mirror and has to learn the rest.
+fn sync_elsewhere(home: &Path, address: &str, least: usize) {
+    let mut command = Command::new(std::env::current_exe().expect("a program"));
+    command.env(SYNC, home).env("LANAI_BENCH_ADDRESS", address).env("LANAI_BENCH_LEAST", least.to_string());
+    assert!(command.status().expect("it starts").success());
+}
+
+/// What git itself needs to push one commit and one tag.
+fn bare_pushes(home: &Path, address: &str, header: &str) {
+    std::fs::create_dir_all(home).expect("a folder");
+    let clone = home.join("pushes");
+    git(home, &["-c", header, "clone", "--quiet", "--no-tags", address, "pushes"], "");
+    let mut number = 0;
+    let mut best = Duration::MAX;
+    for _ in 0..5 {
+        number += 1;
+        let tag = format!("bare/v{number}");
+        let who = ["-c", "user.name=ann", "-c", "user.email=a@b"];
+        git(&clone, &[&who[..], &["commit", "--quiet", "--allow-empty", "-m", "bare"]].concat(), "");
+        git(&clone, &["tag", &tag], "");
+        let start = Instant::now();
+        git(&clone, &["-c", header, "push", "--quiet", "--atomic", "origin", "main", &tag], "");
+        best = best.min(start.elapsed());
+    }
+    println!("git push, one commit and its tag: {:.1} ms", best.as_secs_f64() * 1000.0);
 }
 
 /// Eight clients publish for some seconds.

@@ -13,6 +13,7 @@ mod pack;
 mod person;
 mod push;
 mod pusher;
+mod queue;
 mod refs;
 mod remote;
 mod repositories;

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Who wants to know how far it is. All methods have a default: [`Silent`] wants to know nothing.
-pub trait Progress {
-    /// Called often and from the thread that called us; should return at once.
+pub trait Progress: Sync {
+    /// Called often, not always from the thread that called us; should return at once.
     fn report(&self, report: Report) {
         let _ = report;
     }

@@ -113,6 +113,8 @@ impl From<Error> for WriteError {
 pub struct PushLimits {
     /// How many requests go in one push.
     pub max_batch: usize,
+    /// How long a pusher waits for those to come again who were answered last.
+    pub max_gather: Duration,
     /// How often a push is tried that others got in the way of.
     pub max_attempts: usize,
     /// The longest first pause between two attempts; each further one may be twice as long.
@@ -123,6 +125,11 @@ pub struct PushLimits {
 
 impl PushLimits {
     /// The limits of somebody who configures nothing.
-    pub const DEFAULT: Self =
-        Self { max_batch: 64, max_attempts: 40, max_first_pause: Duration::from_millis(20), max_repeats: 4 };
+    pub const DEFAULT: Self = Self {
+        max_batch: 64,
+        max_gather: Duration::from_millis(20),
+        max_attempts: 40,
+        max_first_pause: Duration::from_millis(20),
+        max_repeats: 4,
+    };
 }

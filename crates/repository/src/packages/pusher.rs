@@ -1,83 +1,24 @@
 //! One pusher for each remote: what arrives together goes in one push, and everybody gets an answer of their own.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError, mpsc};
 use std::time::Duration;
 
 use gix_hash::ObjectId;
 use lanai_types::{CommitId, RefName};
 
 use super::intent::{Intent, Journal, Outcome, PushLimits, WriteError};
-use super::layout::Layout;
-use super::operation::{Done, Ground, Operation, Request, Source, Unstaged, Virtual};
+use super::operation::{Done, Ground, Operation, Source, Unstaged, Virtual};
 use super::pack::{self, Kept};
-use super::person::Person;
 use super::push::{self, Command, Report};
+use super::queue::{Answer, Item, Job};
 use super::refs::Tip;
 use super::remote::{Call, Door, Remote, value};
 use super::retry;
 use super::staging::Staging;
 use super::verdict::{Verdict, judge};
+use crate::Error;
 use crate::tree::{git_id, our_id};
-use crate::{CredentialName, Error, RemoteUrl};
-
-/// What is asked of the pusher.
-pub(crate) struct Item {
-    pub(crate) layout: Layout,
-    pub(crate) author: Person,
-    pub(crate) credential: Option<CredentialName>,
-    pub(crate) request: Request,
-}
-
-type Answer = Result<Done, WriteError>;
-
-/// The requests that wait, and whether somebody works on them.
-#[derive(Default)]
-pub(crate) struct Queue {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    next: u64,
-    waiting: VecDeque<(u64, Arc<Item>)>,
-    answers: BTreeMap<u64, Answer>,
-    is_busy: bool,
-}
-
-impl Queue {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// How many requests wait.
-    pub(crate) fn len(&self) -> usize {
-        self.state().waiting.len()
-    }
-}
-
-/// Gives back the right to push, also when the work panics; then those whose requests were taken hear of it.
-struct Busy<'a> {
-    queue: &'a Queue,
-    taken: Vec<u64>,
-    remote: &'a RemoteUrl,
-}
-
-impl Drop for Busy<'_> {
-    fn drop(&mut self) {
-        let mut state = self.queue.state();
-        for number in &self.taken {
-            state.answers.entry(*number).or_insert_with(|| {
-                let cause = "the push ended without an answer".to_owned();
-                let cause = Error::Protocol { remote: self.remote.clone(), cause };
-                Err(WriteError::Unknown { cause: Arc::new(cause) })
-            });
-        }
-        state.is_busy = false;
-        self.queue.changed.notify_all();
-    }
-}
 
 /// Who pushes, with what.
 #[derive(Clone, Copy)]
@@ -87,12 +28,6 @@ pub(crate) struct Pusher<'a> {
     pub(crate) journal: &'a dyn Journal,
     pub(crate) limits: &'a PushLimits,
     pub(crate) chance: &'a retry::Chance,
-}
-
-/// An item with the place of its answer.
-struct Job {
-    number: u64,
-    item: Arc<Item>,
 }
 
 /// What is staged for one push.
@@ -117,47 +52,11 @@ impl Staged {
 impl Pusher<'_> {
     /// Carries out a request, together with those that wait at the same time.
     pub(crate) fn run(&self, item: Item) -> Answer {
-        let queue = &self.remote.queue;
-        let mut state = queue.state();
-        let number = state.next;
-        state.next += 1;
-        let item = Arc::new(item);
-        state.waiting.push_back((number, Arc::clone(&item)));
-        loop {
-            if let Some(answer) = state.answers.remove(&number) {
-                return answer;
-            }
-            // Only who has the same credential can push it.
-            let is_first =
-                state.waiting.front().is_some_and(|(_, first)| first.credential == item.credential);
-            if state.is_busy || !is_first {
-                state = queue.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-                continue;
-            }
-            state.is_busy = true;
-            let mut jobs = Vec::new();
-            let mut rest = VecDeque::new();
-            while let Some((number, waiting)) = state.waiting.pop_front() {
-                if jobs.len() < self.limits.max_batch && waiting.credential == item.credential {
-                    jobs.push(Job { number, item: waiting });
-                } else {
-                    rest.push_back((number, waiting));
-                }
-            }
-            state.waiting = rest;
-            drop(state);
-            let taken = jobs.iter().map(|job| job.number).collect();
-            let busy = Busy { queue, taken, remote: &self.remote.url };
-            self.batches(jobs);
-            drop(busy);
-            state = queue.state();
-        }
+        self.remote.queue.run(item, &self.remote.url, self.limits, |jobs| self.batches(jobs))
     }
 
     fn answer(&self, number: u64, answer: Answer) {
-        let mut state = self.remote.queue.state();
-        state.answers.insert(number, answer);
-        self.remote.queue.changed.notify_all();
+        self.remote.queue.answer(number, answer);
     }
 
     fn answer_all(&self, jobs: &[Job], error: &WriteError) {

@@ -15,7 +15,7 @@ use super::objects::{ObjectCache, Objects};
 use super::own::{self, Swap};
 use super::pack::{self, Kept};
 use super::push::{self, Command, Receiver, Report};
-use super::pusher;
+use super::queue;
 use super::refs::{Refs, Tip};
 use crate::link::Opening;
 use crate::local::Local;
@@ -45,7 +45,7 @@ pub(crate) struct Remote {
     pub(crate) history: Mutex<History>,
     /// The published past of each branch that somebody publishes to.
     pub(crate) lines: Mutex<HashMap<Branch, MainLine>>,
-    pub(crate) queue: pusher::Queue,
+    pub(crate) queue: queue::Queue,
 }
 
 /// What one call has at hand.
@@ -79,7 +79,7 @@ impl Remote {
             opened: Mutex::default(),
             history: Mutex::default(),
             lines: Mutex::default(),
-            queue: pusher::Queue::default(),
+            queue: queue::Queue::default(),
         })
     }
 

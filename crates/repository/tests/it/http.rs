@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use lanai_krm::digest;
 use lanai_repository::{Cancel, Error, Phase, Progress, Report, Revision, Silent, Want};
@@ -104,7 +105,7 @@ fn a_transfer_brings_only_what_is_new() {
         let largest = Largest::default();
         let want = Want { commit: commit.parse().unwrap(), folder: folder("") };
         remotes.packages(&remote.url().parse().unwrap(), &[want], &largest).unwrap();
-        largest.0.get()
+        largest.0.load(Ordering::Relaxed)
     };
     let all = bytes(&first);
     let rest = bytes(&remote.repository.commit(&[("small", "1")]));
@@ -114,12 +115,12 @@ fn a_transfer_brings_only_what_is_new() {
 
 /// The most bytes that a transfer was reported to have.
 #[derive(Default)]
-struct Largest(std::cell::Cell<u64>);
+struct Largest(std::sync::atomic::AtomicU64);
 
 impl Progress for Largest {
     fn report(&self, report: Report) {
         if report.phase == Phase::Receiving {
-            self.0.set(self.0.get().max(report.bytes));
+            self.0.fetch_max(report.bytes, Ordering::Relaxed);
         }
     }
 }
@@ -157,19 +158,19 @@ fn ten_thousand_tags_cost_one_question() {
     assert_eq!(found.unwrap().name, "pkg/v77");
     assert_eq!(remote.server.requests(), ["GET /.git/info/refs", "POST /.git/git-upload-pack"]);
     // `v77`, `v770` to `v779` and `v7700` to `v7799` begin so.
-    assert!(listed.0.get() < 20_000, "{} bytes", listed.0.get());
+    assert!(listed.0.load(Ordering::Relaxed) < 20_000, "{} bytes", listed.0.load(Ordering::Relaxed));
     assert_eq!(remotes.refs(&remote.url().parse().unwrap(), &Silent).unwrap().len(), 10_001);
     let error = resolve(&remotes, &remote.url(), "w77", "pkg").unwrap_err();
     assert!(matches!(&error, Error::UnknownRevision { near, .. } if near.len() == 5), "{error}");
 }
 
 #[derive(Default)]
-struct Listed(std::cell::Cell<u64>);
+struct Listed(std::sync::atomic::AtomicU64);
 
 impl Progress for Listed {
     fn report(&self, report: Report) {
         if report.phase == Phase::Listing {
-            self.0.set(self.0.get().max(report.bytes));
+            self.0.fetch_max(report.bytes, Ordering::Relaxed);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Bounds on what a remote sends, on their edges.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use lanai_repository::{Error, Limits, Options, Phase, Progress, RemoteUrl, Remotes, Report, Silent, Want};
@@ -13,13 +13,13 @@ use crate::{folder, options};
 /// The bytes that a phase had in the end.
 struct Counted {
     phase: Phase,
-    bytes: Cell<u64>,
+    bytes: AtomicU64,
 }
 
 impl Progress for Counted {
     fn report(&self, report: Report) {
         if report.phase == self.phase {
-            self.bytes.set(report.bytes);
+            self.bytes.store(report.bytes, Ordering::Relaxed);
         }
     }
 }
@@ -52,9 +52,9 @@ impl Remote {
 #[test]
 fn a_pack_may_reach_its_limit_and_no_more() {
     let remote = Remote::new();
-    let counted = Counted { phase: Phase::Receiving, bytes: Cell::new(0) };
+    let counted = Counted { phase: Phase::Receiving, bytes: AtomicU64::new(0) };
     remote.with(Limits::DEFAULT, &counted).unwrap();
-    let size = counted.bytes.get();
+    let size = counted.bytes.load(Ordering::Relaxed);
     assert!(size > 100, "{size}");
     let limited = |bytes| Limits { max_pack: ByteSize::bytes(bytes), ..Limits::DEFAULT };
     remote.with(limited(size), &Silent).unwrap();
@@ -68,9 +68,9 @@ fn a_pack_may_reach_its_limit_and_no_more() {
 #[test]
 fn a_listing_may_reach_its_limit_and_no_more() {
     let remote = Remote::new();
-    let counted = Counted { phase: Phase::Listing, bytes: Cell::new(0) };
+    let counted = Counted { phase: Phase::Listing, bytes: AtomicU64::new(0) };
     remote.with(Limits::DEFAULT, &counted).unwrap();
-    let refs = counted.bytes.get();
+    let refs = counted.bytes.load(Ordering::Relaxed);
     let limited = |bytes| Limits { max_listing: ByteSize::bytes(bytes), ..Limits::DEFAULT };
     // The greeting is longer than the list of one branch.
     let edge = (refs..1000).find(|bytes| remote.with(limited(*bytes), &Silent).is_ok()).unwrap();
