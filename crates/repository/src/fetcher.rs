@@ -7,6 +7,7 @@ use gix_object::Exists;
 use gix_protocol::handshake::Ref;
 use lanai_types::CommitId;
 
+use crate::eviction;
 use crate::mirror::{Guard, Mirror, Use, open_objects};
 use crate::session::{self, Fetch, History, ShallowUpdates};
 use crate::tree::{Failure, git_id, our_id};
@@ -49,7 +50,13 @@ impl Fetcher<'_> {
         guard.prepare()?;
         self.fetch(&guard, wants)?;
         match self.look(&guard, wants)? {
-            Found::All(contents) => Ok(contents),
+            Found::All(contents) => {
+                drop(guard);
+                // What cannot be removed now is tried again with the next fetch.
+                let options = self.remotes.options();
+                let _ = eviction::evict(&options.cache, options.limits.max_mirrors);
+                Ok(contents)
+            }
             Found::NotAll | Found::Damaged => {
                 guard.discard()?;
                 let cause = "objects that it sent are missing or damaged".to_owned();

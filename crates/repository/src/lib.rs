@@ -5,6 +5,7 @@
 mod config;
 mod credential;
 mod error;
+mod eviction;
 mod fetcher;
 mod link;
 mod local;

@@ -67,6 +67,20 @@ impl Mirror {
         Ok(Self { folder: git.join(&name), lock: git.join(format!("{name}.lock")) })
     }
 
+    /// The mirror in a folder of the cache.
+    pub(crate) fn at(folder: &Path) -> Self {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        Self { folder: folder.to_owned(), lock: folder.with_file_name(format!("{name}.lock")) }
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(crate) fn lock_path(&self) -> &Path {
+        &self.lock
+    }
+
     /// Waits until nobody is in the way.
     pub(crate) fn lock(&self, to: Use, cancel: &Cancel, progress: &dyn Progress) -> Result<Guard<'_>, Error> {
         loop {
@@ -81,6 +95,8 @@ impl Mirror {
             };
             self.wait(&file, to, cancel, progress)?;
             if self.is_current(&file) {
+                // Whoever makes room goes by this; where it cannot be written, others may be removed first.
+                let _ = file.set_modified(SystemTime::now());
                 return Ok(Guard { mirror: self, _lock: file });
             }
         }
@@ -110,7 +126,7 @@ impl Mirror {
     }
 
     /// Whether the locked file is still the one at its path: a lock on a deleted file keeps nobody out.
-    fn is_current(&self, file: &File) -> bool {
+    pub(crate) fn is_current(&self, file: &File) -> bool {
         use std::os::unix::fs::MetadataExt;
         let same = |a: &fs::Metadata, b: &fs::Metadata| a.ino() == b.ino() && a.dev() == b.dev();
         match (file.metadata(), fs::metadata(&self.lock)) {
@@ -176,8 +192,14 @@ impl Guard<'_> {
         }
     }
 
-    /// Removes what is no pack with an index, and counts the packs.
+    /// Removes what is no pack with an index, and files that were not given their names; counts the packs.
     fn tidy(&self) -> io::Result<usize> {
+        for entry in fs::read_dir(&self.mirror.folder)? {
+            let entry = entry?;
+            if entry.file_name().as_encoded_bytes().starts_with(b".tmp") {
+                fs::remove_file(entry.path())?;
+            }
+        }
         let mut packs = 0;
         for entry in fs::read_dir(self.packs())? {
             let path = entry?.path();

@@ -57,6 +57,9 @@ pub struct Limits {
     pub max_pack: ByteSize,
     /// One answer with refs, as it comes over the connection.
     pub max_listing: ByteSize,
+    /// What the mirrors of repositories that nobody registered may take on disk together. Those that are in use may take
+    /// more, one by one.
+    pub max_mirrors: ByteSize,
     /// How long the other side may be silent.
     pub max_silence: Duration,
     /// How long it may take until there is a connection.
@@ -68,6 +71,7 @@ impl Limits {
     pub const DEFAULT: Self = Self {
         max_pack: ByteSize::gib(2),
         max_listing: ByteSize::mib(64),
+        max_mirrors: ByteSize::gib(4),
         max_silence: Duration::from_mins(1),
         max_connect: Duration::from_secs(30),
     };

@@ -3,6 +3,7 @@
 mod access;
 mod cache;
 mod config;
+mod eviction;
 mod http;
 mod limits;
 mod local;
