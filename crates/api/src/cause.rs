@@ -239,8 +239,14 @@ pub fn joined(causes: &[Cause]) -> String {
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => go_quote(text),
+        Value::Object(_) | Value::Array(_) => go_json(value),
         other => other.to_string(),
     }
+}
+
+/// JSON with the escapes of Go.
+fn go_json(value: &Value) -> String {
+    value.to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
 /// A text in double quotes, with the escapes of Go.

@@ -4,17 +4,21 @@
 //!
 //! | area | modules |
 //! |---|---|
-//! | kinds | [`kind`] |
+//! | kinds | [`kind`], [`kinds`] (those that are always there), [`crd`] (those that users define) |
 //! | what objects look like | [`schema`] |
 //! | tables | [`column`], [`jsonpath`], [`age`] |
-//! | what is wrong | [`cause`] |
+//! | what is wrong | [`cause`], [`names`] |
 
 pub mod age;
 pub mod cause;
 pub mod column;
+pub mod crd;
 pub mod jsonpath;
 pub mod kind;
+pub mod kinds;
+pub mod names;
 pub mod schema;
+pub mod time;
 
 pub use cause::{Cause, FieldPath, Reason};
 pub use column::Column;

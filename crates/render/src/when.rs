@@ -3,27 +3,19 @@
 //! A condition is an expression in CEL over `resources`, the resources that the function would see. What deciding it takes is metered:
 //! steps, bytes and time.
 
-mod meter;
-mod walk;
-
-use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use kube_cel::KubeCelExt as _;
-use kube_cel::cel::{Context, Program, Value};
+use lanai_cel::{Budget, Outcome, ParseError, Program, Stop, Value, Variable};
 use lanai_evaluate::Deadline;
 use lanai_krm::Resource;
 use lanai_types::ByteSize;
 use lanai_types::quote::Quoted;
 use serde_json::{Map, Value as Json};
 
+pub use lanai_cel::{MAX_CHAIN, MAX_NESTING};
+
 /// How long an expression may be, in bytes.
 pub const MAX_EXPRESSION: usize = 4096;
-/// How deep brackets may be nested in an expression.
-pub const MAX_NESTING: usize = 32;
-/// How many parts of an expression may stand one behind another, as in `a.b.c`.
-pub const MAX_CHAIN: usize = 200;
 /// How many steps deciding may take.
 pub const MAX_STEPS: u64 = 100_000_000;
 /// How many bytes deciding may make, of texts and lists, all together.
@@ -105,39 +97,19 @@ pub enum Error {
 }
 
 /// What deciding a condition may take.
-#[derive(Clone, Copy, Debug)]
-struct Budget {
-    max_steps: u64,
-    max_made: u64,
-}
-
-impl Budget {
-    const DEFAULT: Self = Self { max_steps: MAX_STEPS, max_made: MAX_MADE.get() };
-}
-
-/// Why deciding stopped.
-#[derive(Clone, Debug)]
-enum Stop {
-    /// The expression fails here; what is around it may not need it.
-    Failed(String),
-    Chain,
-    Steps,
-    Made,
-    Time(Duration),
-    Cancelled,
-}
+const BUDGET: Budget = Budget { max_steps: MAX_STEPS, max_made: MAX_MADE.get() };
 
 /// Whether a condition holds for these resources. An empty one holds. Deciding takes part in the time of the function.
 ///
 /// # Errors
 /// When it is no expression, fails, says neither true nor false, exceeds a limit, or is called off.
 pub fn holds(expression: &str, resources: &[&Resource], deadline: &Deadline) -> Result<bool, Error> {
-    within(expression, resources, deadline, Budget::DEFAULT)
+    within(expression, resources, deadline, BUDGET)
 }
 
 /// Whether a condition is false whatever the resources are: one that does not name them, and is decided without them.
 pub fn never_holds(expression: &str) -> bool {
-    let budget = Budget { max_steps: MAX_STEPS_AHEAD, ..Budget::DEFAULT };
+    let budget = Budget { max_steps: MAX_STEPS_AHEAD, ..BUDGET };
     let deadline = Deadline::after(Duration::MAX);
     !expression.contains("resources") && within(expression, &[], &deadline, budget) == Ok(false)
 }
@@ -154,14 +126,7 @@ fn within(
     if expression.len() > MAX_EXPRESSION {
         return Err(Error::TooLong { found: expression.len() });
     }
-    if nesting(expression) > MAX_NESTING {
-        return Err(Error::TooDeep);
-    }
-    // The engine is somebody else's: what it does not expect must not end us.
-    let decided = catch_unwind(AssertUnwindSafe(|| decide(expression, resources, deadline, budget)));
-    decided.unwrap_or_else(|_| {
-        Err(Error::Evaluation { expression: expression.to_owned(), cause: "the engine failed".to_owned() })
-    })
+    decide(expression, resources, deadline, budget)
 }
 
 fn decide(
@@ -171,28 +136,35 @@ fn decide(
     budget: Budget,
 ) -> Result<bool, Error> {
     let named = || expression.to_owned();
-    let program = Program::compile(expression)
-        .map_err(|error| Error::Syntax { expression: named(), cause: one_line(&error.to_string()) })?;
-    let stopped = |stop: Stop| match stop {
-        Stop::Failed(cause) => Error::Evaluation { expression: named(), cause: one_line(&cause) },
-        Stop::Chain => Error::TooManyParts { expression: named() },
-        Stop::Steps => Error::TooCostly { expression: named() },
-        Stop::Made => Error::TooLarge { expression: named() },
-        Stop::Time(limit) => Error::TooSlow { expression: named(), limit },
-        Stop::Cancelled => Error::Cancelled { expression: named() },
+    let program = Program::parse(expression).map_err(|error| match error {
+        ParseError::TooDeep => Error::TooDeep,
+        error => Error::Syntax { expression: named(), cause: one_line(&error.to_string()) },
+    })?;
+    let called_off = || {
+        if deadline.cancel.is_cancelled() {
+            Error::Cancelled { expression: named() }
+        } else {
+            Error::TooSlow { expression: named(), limit: deadline.limit }
+        }
     };
-    let meter = meter::Meter::new(budget, deadline);
+    let go_on = || !deadline.cancel.is_cancelled() && !deadline.left().is_zero();
     let mut values = Vec::with_capacity(resources.len());
     for resource in resources {
-        meter.look().map_err(stopped)?;
-        values.push(converted(value(resource)));
+        if !go_on() {
+            return Err(called_off());
+        }
+        values.push(lanai_cel::value(&value(resource)));
     }
-    let engine = Context::default().with_all();
-    let mut walk = walk::Walk::new(&engine, meter, Value::from(values));
-    match walk.value(program.expression()) {
+    let resources = Variable { name: "resources", value: Value::from(values) };
+    let Outcome { result, .. } = program.evaluate(vec![resources], budget, &go_on);
+    match result {
         Ok(Value::Bool(holds)) => Ok(holds),
         Ok(other) => Err(Error::NotBoolean { expression: named(), found: format!("{}", other.type_of()) }),
-        Err(stop) => Err(stopped(stop)),
+        Err(Stop::Failed(cause)) => Err(Error::Evaluation { expression: named(), cause: one_line(&cause) }),
+        Err(Stop::Chain) => Err(Error::TooManyParts { expression: named() }),
+        Err(Stop::Steps) => Err(Error::TooCostly { expression: named() }),
+        Err(Stop::Made) => Err(Error::TooLarge { expression: named() }),
+        Err(Stop::CalledOff) => Err(called_off()),
     }
 }
 
@@ -213,44 +185,6 @@ fn value(resource: &Resource) -> Json {
         }
     }
     value
-}
-
-/// A value for the engine. Whole numbers have one type here, because for the engine 2 and 2u differ.
-fn converted(value: Json) -> Value {
-    match value {
-        Json::Null => Value::Null,
-        Json::Bool(value) => Value::Bool(value),
-        Json::Number(number) => match (number.as_i64(), number.as_u64()) {
-            (Some(whole), _) => Value::Int(whole),
-            (None, Some(whole)) => Value::UInt(whole),
-            (None, None) => Value::Float(number.as_f64().unwrap_or(f64::NAN)),
-        },
-        Json::String(text) => Value::from(text),
-        Json::Array(items) => Value::from(items.into_iter().map(converted).collect::<Vec<_>>()),
-        Json::Object(fields) => {
-            let fields = fields.into_iter().map(|(key, value)| (key, converted(value)));
-            Value::from(fields.collect::<HashMap<String, Value>>())
-        }
-    }
-}
-
-/// How deep brackets are nested, texts included: too many is refused, whatever they are.
-fn nesting(expression: &str) -> usize {
-    let mut depth = 0_usize;
-    let mut deepest = 0;
-    let mut operators = 0;
-    for letter in expression.chars() {
-        match letter {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth = depth.saturating_sub(1),
-            // Signs in front of signs are nested as well.
-            '!' | '-' | '?' => operators += 1,
-            letter if letter.is_whitespace() => {}
-            _ => operators = 0,
-        }
-        deepest = deepest.max(depth + operators);
-    }
-    deepest
 }
 
 /// The beginning of a text, in one line.
@@ -278,15 +212,16 @@ mod tests {
     }
 
     fn decide(expression: &str) -> Result<bool, Error> {
-        decide_within(expression, Budget::DEFAULT, &Deadline::after(Duration::MAX))
+        decide_within(expression, BUDGET, &Deadline::after(Duration::MAX))
     }
 
     /// What the engine says, by itself.
     fn judge(expression: &str) -> Option<bool> {
-        let resources = TEXTS.iter().map(|text| converted(value(&Resource::parse(text).unwrap())));
-        let mut context = Context::default().with_all();
+        use kube_cel::KubeCelExt as _;
+        let resources = TEXTS.iter().map(|text| lanai_cel::value(&value(&Resource::parse(text).unwrap())));
+        let mut context = kube_cel::cel::Context::default().with_all();
         context.add_variable_from_value("resources", resources.collect::<Vec<_>>());
-        match Program::compile(expression).unwrap().execute(&context) {
+        match kube_cel::cel::Program::compile(expression).unwrap().execute(&context) {
             Ok(Value::Bool(holds)) => Some(holds),
             Ok(_) | Err(_) => None,
         }
@@ -350,7 +285,7 @@ mod tests {
             doubled("[1, 2, 3]"),
             "lists.range(1000000000).size() > 0".to_owned(),
         ] {
-            let budget = Budget { max_made: 1 << 20, ..Budget::DEFAULT };
+            let budget = Budget { max_made: 1 << 20, ..BUDGET };
             let decided = decide_within(&expression, budget, &Deadline::after(Duration::MAX));
             assert!(matches!(decided, Err(Error::TooLarge { .. })), "{expression}: {decided:?}");
         }
@@ -391,11 +326,11 @@ mod tests {
     #[test]
     fn a_condition_takes_part_in_the_time_of_its_function() {
         let over = Deadline::after(Duration::ZERO);
-        let decided = decide_within("true", Budget::DEFAULT, &over);
+        let decided = decide_within("true", BUDGET, &over);
         assert!(matches!(decided, Err(Error::TooSlow { limit: Duration::ZERO, .. })), "{decided:?}");
         let deadline = Deadline::after(Duration::MAX);
         deadline.cancel.cancel();
-        let decided = decide_within("true", Budget::DEFAULT, &deadline);
+        let decided = decide_within("true", BUDGET, &deadline);
         assert!(matches!(decided, Err(Error::Cancelled { .. })), "{decided:?}");
     }
 
@@ -445,7 +380,7 @@ mod tests {
             format!("{open}true{}", ")".repeat(depth))
         };
         assert_eq!(decide(&all(10)), Ok(true));
-        let budget = Budget { max_steps: 100_000, ..Budget::DEFAULT };
+        let budget = Budget { max_steps: 100_000, ..BUDGET };
         let decided = decide_within(&all(31), budget, &Deadline::after(Duration::MAX));
         assert!(matches!(decided, Err(Error::TooCostly { .. })), "{decided:?}");
     }

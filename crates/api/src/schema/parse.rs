@@ -179,7 +179,7 @@ impl Reader<'_> {
             "map" => Some(ListKind::Map(self.texts(fields, at, "x-kubernetes-list-map-keys"))),
             other => {
                 let at = at.child("x-kubernetes-list-type");
-                self.causes.push(Cause::not_supported(&at, other, &["atomic", "map", "set"]));
+                self.causes.push(Cause::not_supported(&at, other, &["atomic", "set", "map"]));
                 None
             }
         }
@@ -315,6 +315,7 @@ impl Reader<'_> {
                 Some(true) => OldSelf::Optional,
                 Some(false) | None => OldSelf::Required,
             },
+            programs: super::rules::Programs::default(),
         })
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Additional, Embedded, Limits, ListKind, Null, Schema, Type, rules};
 use crate::cause::{Cause, FieldPath, Reason};
 
-/// Checks an object: the schema, the uniqueness of lists, and that rules could be asked. `old` is the object that it replaces.
+/// Checks an object: the schema, the uniqueness of lists, and the rules, with the budget of the limits. `old` is the object that it replaces.
 ///
 /// What did not change is not checked again, so that objects which were stored under an older schema can still be edited. Metadata is
 /// not looked at, but for what the schema says of names.
@@ -17,8 +17,12 @@ pub fn validate(new: &Value, old: Option<&Value>, schema: &Schema, limits: &Limi
     walk.value(new, old, schema, &FieldPath::root());
     let mut causes = walk.causes;
     lists::check(new, old, schema, &FieldPath::root(), &mut causes);
-    if rules::any(schema) && causes.iter().any(|cause| hides_rules(cause.reason)) {
-        causes.push(Cause::invalid(&FieldPath::root(), Value::Null, NOT_CHECKED));
+    if rules::any(schema) {
+        if causes.iter().any(|cause| hides_rules(cause.reason)) {
+            causes.push(Cause::invalid(&FieldPath::root(), Value::Null, NOT_CHECKED));
+        } else {
+            causes.extend(rules::check(new, old, schema, limits));
+        }
     }
     causes.truncate(limits.max_causes);
     causes

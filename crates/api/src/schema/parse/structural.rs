@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::{Additional, Embedded, Limits, ListKind, Null, Schema, Type, Unknown, validate};
+use super::super::{Additional, Embedded, Limits, ListKind, MapKind, Null, Schema, Type, Unknown, validate};
 use crate::cause::{Cause, FieldPath};
 
 /// Keywords of JSON schemas that no schema of a custom resource has.
@@ -108,10 +108,6 @@ impl Checker<'_> {
                     let detail = "must be object if x-kubernetes-embedded-resource is true";
                     self.causes.push(Cause::invalid(&at_type, other.name(), detail));
                 }
-                if schema.unknown == Unknown::Kept {
-                    let detail = "must be object if x-kubernetes-preserve-unknown-fields is true";
-                    self.causes.push(Cause::invalid(&at_type, other.name(), detail));
-                }
             }
         }
         if schema.embedded == Embedded::Resource
@@ -133,20 +129,12 @@ impl Checker<'_> {
             let detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
             self.causes.push(Cause::forbidden(&at.child("uniqueItems"), detail));
         }
-        if schema.kind == Type::IntOrString && source.get("type").is_some_and(|kind| kind != "") {
-            let detail = "must be empty if x-kubernetes-int-or-string is true";
-            self.causes.push(Cause::invalid(&at.child("type"), source["type"].clone(), detail));
-        }
         match &schema.additional {
             Some(Additional::Like(_) | Additional::Anything) if !schema.properties.is_empty() => {
                 let detail = "additionalProperties and properties are mutual exclusive";
                 self.causes.push(Cause::forbidden(&at.child("additionalProperties"), detail));
             }
-            Some(Additional::Nothing) => {
-                let detail = "additionalProperties cannot be set to false";
-                self.causes.push(Cause::forbidden(&at.child("additionalProperties"), detail));
-            }
-            Some(Additional::Like(_) | Additional::Anything) | None => {}
+            Some(Additional::Like(_) | Additional::Anything | Additional::Nothing) | None => {}
         }
         if schema.kind == Type::Array && schema.items.is_none() {
             self.causes.push(Cause::required(&at.child("items"), "must be specified"));
@@ -178,6 +166,19 @@ impl Checker<'_> {
                     let detail = "cannot be nullable when x-kubernetes-list-type is set";
                     self.causes.push(Cause::forbidden(&at_items.child("nullable"), detail));
                 }
+                if items.kind == Type::Object && items.map != Some(MapKind::Atomic) {
+                    let found = items.map.map_or(Value::Null, |_| "granular".into());
+                    let detail = "must be atomic as item of a list with x-kubernetes-list-type=set";
+                    self.causes.push(Cause::invalid(&at_items.child("x-kubernetes-map-type"), found, detail));
+                }
+                if items.kind == Type::Array && items.list != Some(ListKind::Atomic) {
+                    let detail = "must be atomic as item of a list with x-kubernetes-list-type=set";
+                    self.causes.push(Cause::invalid(
+                        &at_items.child("x-kubernetes-list-type"),
+                        Value::Null,
+                        detail,
+                    ));
+                }
             }
             ListKind::Map(keys) => self.list_keys(keys, items, at),
         }
@@ -198,7 +199,7 @@ impl Checker<'_> {
             }
             let Some(property) = items.properties.get(key) else {
                 let detail = "entries must all be names of item properties";
-                self.causes.push(Cause::invalid(&at_keys.index(index), key.as_str(), detail));
+                self.causes.push(Cause::invalid(&at_keys, keys.to_vec(), detail));
                 continue;
             };
             let at_property = at_items.child("properties").key(key);
@@ -290,13 +291,14 @@ impl Checker<'_> {
         let mut pruned = default.clone();
         let unknown = super::super::prune::inside(&mut pruned, schema);
         if !unknown.is_empty() {
-            let paths: Vec<String> = unknown.iter().map(|one| one.path.clone()).collect();
-            let detail = format!("must not have unknown fields ({})", paths.join(", "));
-            self.causes.push(Cause::invalid(&at, default.clone(), detail));
+            self.causes.push(Cause::invalid(&at, default.clone(), "must not have unknown fields"));
             return;
         }
-        let wrong = validate::value(default, schema, &at, self.limits);
-        self.causes.extend(wrong);
+        // What is said of a default does not name the place where it will stand.
+        for mut wrong in validate::value(default, schema, &FieldPath::root(), self.limits) {
+            wrong.field = if wrong.field.is_root() { at.clone() } else { at.child(wrong.field.as_str()) };
+            self.causes.push(wrong);
+        }
     }
 
     fn root_metadata(&mut self, schema: &Schema, at: &FieldPath) {

@@ -1,28 +1,32 @@
-//! What deciding a condition takes, while it is decided.
+//! What evaluating takes, while it goes on.
 
 use kube_cel::cel::Value;
 use kube_cel::cel::objects::Key;
-use lanai_evaluate::Deadline;
 
-use super::{Budget, Stop};
+use crate::{Budget, Stop};
 
-/// How many steps are made between two looks at the clock.
+/// How many steps are made until it is asked again whether anybody waits.
 const LOOK: u64 = 4096;
 /// What a value takes beside its text.
 const VALUE: u64 = 48;
 
 /// Counts steps and bytes, and says when it is enough.
-pub(super) struct Meter<'a> {
+pub(crate) struct Meter<'a> {
     budget: Budget,
-    deadline: &'a Deadline,
+    go_on: &'a dyn Fn() -> bool,
     steps: u64,
     made: u64,
     next_look: u64,
 }
 
 impl<'a> Meter<'a> {
-    pub fn new(budget: Budget, deadline: &'a Deadline) -> Self {
-        Self { budget, deadline, steps: 0, made: 0, next_look: 0 }
+    pub fn new(budget: Budget, go_on: &'a dyn Fn() -> bool) -> Self {
+        Self { budget, go_on, steps: 0, made: 0, next_look: 0 }
+    }
+
+    /// The steps that were made.
+    pub fn steps(&self) -> u64 {
+        self.steps
     }
 
     /// Takes steps.
@@ -38,15 +42,8 @@ impl<'a> Meter<'a> {
         Ok(())
     }
 
-    /// Looks at the clock, and whether the work was called off.
-    pub fn look(&self) -> Result<(), Stop> {
-        if self.deadline.cancel.is_cancelled() {
-            return Err(Stop::Cancelled);
-        }
-        if self.deadline.left().is_zero() {
-            return Err(Stop::Time(self.deadline.limit));
-        }
-        Ok(())
+    fn look(&self) -> Result<(), Stop> {
+        if (self.go_on)() { Ok(()) } else { Err(Stop::CalledOff) }
     }
 
     /// Makes something of that many bytes. Has to be asked before it is made.

@@ -1,7 +1,7 @@
 //! Going through an expression.
 //!
 //! The engine reads expressions and knows what functions and operators do. Loops, the lists that they build, and all that looks into
-//! resources is done here: the engine copies what it passes on, and has no meter.
+//! values is done here: the engine copies what it passes on, and has no meter.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,25 +12,25 @@ use kube_cel::cel::common::ast::{
 use kube_cel::cel::objects::{Key, Map};
 use kube_cel::cel::{Context, Value};
 
-use super::meter::Meter;
-use super::{MAX_CHAIN, Stop};
+use crate::meter::Meter;
+use crate::{MAX_CHAIN, Stop};
 
 /// What a name stands for. A loop may carry an error along, which a later round may make irrelevant.
-struct Variable<'a> {
+struct Bound<'a> {
     name: &'a str,
     value: Result<Value, Stop>,
 }
 
-pub(super) struct Walk<'a> {
+pub(crate) struct Walk<'a> {
     pub engine: &'a Context<'a>,
     pub meter: Meter<'a>,
-    scope: Vec<Variable<'a>>,
+    scope: Vec<Bound<'a>>,
     depth: usize,
 }
 
 impl<'a> Walk<'a> {
-    pub fn new(engine: &'a Context<'a>, meter: Meter<'a>, resources: Value) -> Self {
-        let scope = vec![Variable { name: "resources", value: Ok(resources) }];
+    pub fn new(engine: &'a Context<'a>, meter: Meter<'a>, variables: Vec<crate::Variable<'a>>) -> Self {
+        let scope = variables.into_iter().map(|one| Bound { name: one.name, value: Ok(one.value) }).collect();
         Self { engine, meter, scope, depth: 0 }
     }
 
@@ -238,7 +238,7 @@ impl<'a> Walk<'a> {
         };
         let carried = self.value(&of.accu_init)?;
         let before = self.scope.len();
-        self.scope.push(Variable { name: &of.accu_var, value: Ok(carried) });
+        self.scope.push(Bound { name: &of.accu_var, value: Ok(carried) });
         let done = self.rounds(of, &range, before);
         let result = done.and_then(|()| self.value(&of.result));
         self.scope.truncate(before);
@@ -252,7 +252,7 @@ impl<'a> Walk<'a> {
             if !boolean(&self.value(&of.loop_cond)?)? {
                 break;
             }
-            self.scope.push(Variable { name: &of.iter_var, value: Ok(item.clone()) });
+            self.scope.push(Bound { name: &of.iter_var, value: Ok(item.clone()) });
             self.round(&of.loop_step, &of.accu_var, carried)?;
         }
         self.scope.truncate(carried + 1);
@@ -286,7 +286,7 @@ impl<'a> Walk<'a> {
             }
         }
         self.scope[carried].value = match self.value(step) {
-            Err(end @ (Stop::Steps | Stop::Made | Stop::Chain | Stop::Time(_) | Stop::Cancelled)) => {
+            Err(end @ (Stop::Steps | Stop::Made | Stop::Chain | Stop::CalledOff)) => {
                 return Err(end);
             }
             value @ (Ok(_) | Err(Stop::Failed(_))) => value,
@@ -351,7 +351,7 @@ fn overload() -> Stop {
 }
 
 fn unknown() -> Stop {
-    Stop::Failed("it has something that conditions cannot have".to_owned())
+    Stop::Failed("it has something that expressions cannot have here".to_owned())
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
