@@ -2,6 +2,7 @@
 
 mod comments;
 mod flow;
+mod gap;
 mod guard;
 mod order;
 mod replace;
@@ -16,6 +17,7 @@ use crate::layout::{Habits, Layout, Notation, Pieces, json};
 use crate::syntax;
 use crate::syntax::token::Span;
 use crate::tree::{Comment, Entry, Fact, Kind, NodeId, State, Style, Tree};
+use gap::Gap;
 use splice::Splice;
 
 /// The text of a comment; `None` where there is none, or where it was removed.
@@ -93,12 +95,6 @@ enum Step {
 struct Original {
     entry: Entry,
     fate: Fate,
-}
-
-/// A place for new entries of a block collection.
-struct Gap<'a> {
-    at: u32,
-    layout: Layout<'a>,
 }
 
 /// What became of it.
@@ -246,36 +242,35 @@ impl Emitter<'_> {
         let mut after: Option<Entry> = None;
         // Where new entries go between two that stand in the source, and how they are written there.
         let mut gap: Option<Gap<'_>> = None;
-        for entry in &entries {
+        for (index, entry) in entries.iter().enumerate() {
             if !self.is_new(*entry) {
                 after = Some(*entry);
                 gap = None;
                 self.entry_comments(id, *entry, behind_dash.take(), splices);
                 continue;
             }
-            let Gap { at, layout } = if let Some(gap) = &gap {
+            let gap = if let Some(gap) = &mut gap {
                 gap
             } else {
-                let at = match (after, first_kept.zip(next)) {
-                    (Some(before), _) => self.extent(before).end,
+                let new = entries[index..].iter().take_while(|entry| self.is_new(**entry)).count();
+                gap.insert(match (after, first_kept.zip(next)) {
+                    (Some(before), _) => self.gap_behind(id, before, &entries[index..index + new]),
                     (None, Some((kept, next))) if front.inline => {
-                        self.extents.lead_behind_dash(kept.first, next.lead)
+                        self.gap_at(id, self.extents.lead_behind_dash(kept.first, next.lead))
                     }
-                    (None, Some((_, next))) => next.start,
+                    (None, Some((_, next))) => self.gap_at(id, next.start),
                     (None, None) => continue,
-                };
-                gap.insert(Gap { at, layout: self.safe_layout(id, at) })
+                })
             };
-            let at = *at;
-            let lines = self.entry_lines(id, *entry, layout);
+            let lines = self.entry_lines(id, *entry, &gap.layout);
             if after.is_none() && front.inline {
                 let column = self.tree.node(id).column as usize;
                 splices.push(Splice::insert(
-                    at,
+                    gap.at,
                     format!("{}{}", lines.trim_start_matches(' '), " ".repeat(column)),
                 ));
             } else {
-                self.insert_lines(at, lines, splices);
+                self.insert_lines(gap.at, format!("{}{lines}", std::mem::take(&mut gap.above)), splices);
             }
         }
     }
@@ -304,23 +299,23 @@ impl Emitter<'_> {
                 at += 1;
                 continue;
             }
-            let run = originals[at..].iter().take_while(|original| original.fate == Fate::Removed).count();
+            let run = self.run_length(&originals[at..]);
             let first = self.extent(originals[at].entry);
             let last = self.extent(originals[at + run - 1].entry);
             let next = originals.get(at + run).map(|original| self.extent(original.entry));
             let span = match next {
                 Some(next) if at == 0 && front.inline => {
-                    let moves_up = !Span { start: last.end, end: next.lead.max(last.end) }
+                    let moves_up = !Span { start: last.removed_end, end: next.lead.max(last.removed_end) }
                         .of(&self.document.source)
                         .contains('#');
                     let lead = self.extents.lead_behind_dash(originals[run].entry.first, next.lead);
                     behind_dash = moves_up.then_some(lead);
                     behind_dash.map_or_else(
-                        || self.cut_to_dash(first.lead, last.end),
+                        || self.cut_to_dash(first.lead, last.removed_end),
                         |lead| Span { start: first.lead, end: lead },
                     )
                 }
-                _ => self.extents.removed_lines(first.start, last.end),
+                _ => self.extents.removed_lines(first.start, last.removed_end),
             };
             let before = at.checked_sub(1).map(|before| originals[before].entry);
             let span =
@@ -329,6 +324,15 @@ impl Emitter<'_> {
             at += run;
         }
         behind_dash
+    }
+
+    /// How many of these entries, the first of which is removed, one cut takes: up to one that leaves a comment behind.
+    fn run_length(&self, originals: &[Original]) -> usize {
+        let goes_on = |pair: &&[Original]| {
+            let extent = self.extent(pair[0].entry);
+            pair[1].fate == Fate::Removed && extent.removed_end == extent.end
+        };
+        1 + originals.windows(2).take_while(goes_on).count()
     }
 
     /// The cut for entries behind a dash that leaves it alone on its line.

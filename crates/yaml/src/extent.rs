@@ -1,7 +1,7 @@
 //! Which bytes of the source belong to a node or an entry.
 
 use crate::syntax::token::Span;
-use crate::tree::{Entry, Fact, Kind, NOWHERE, NodeId, Properties, State, Style, Tree};
+use crate::tree::{Comment, Entry, Fact, Kind, NOWHERE, NodeId, Properties, State, Style, Tree};
 
 /// Measures nodes that stand in the source.
 pub(crate) struct Extents<'a> {
@@ -18,8 +18,30 @@ pub(crate) struct Extent {
     pub start: u32,
     /// Behind the line break of its last line, comments included.
     pub end: u32,
+    /// The same without comments that stand further left than the entry, and what stands behind those: they stay when it
+    /// is removed.
+    pub removed_end: u32,
     /// It shares its first line with what stands before it, as the first key behind a dash does.
     pub inline: bool,
+}
+
+/// Where something ends.
+#[derive(Clone, Copy, Default)]
+struct Ends {
+    /// Its text, and the comment beside it.
+    text: u32,
+    /// The comments below it.
+    comments: u32,
+}
+
+impl Ends {
+    fn and(self, other: Self) -> Self {
+        Self { text: self.text.max(other.text), comments: self.comments.max(other.comments) }
+    }
+
+    fn all(self) -> u32 {
+        self.text.max(self.comments)
+    }
 }
 
 /// The comments above an entry.
@@ -129,13 +151,59 @@ impl<'a> Extents<'a> {
         let first =
             first.min_by_key(|first| self.content_start(*first)).filter(|_| node.style == Style::Block);
         let start = match first {
-            // The comment above the first entry is inside of the collection.
+            // The comments above the first entry are inside of the collection.
             Some(first) if start == self.content_start(first) && self.begins_line(start) => {
-                self.head_start(first, start)
+                self.below_mark(id, self.head_start(first, start))
             }
             Some(_) | None => start,
         };
-        Span { start, end: self.content_end(id) }
+        Span { start, end: self.inner_end(id, self.content_ends(id)) }
+    }
+
+    /// Where a block collection that begins at `start` begins with the comments between it and the line of its colon or dash,
+    /// whoever they belong to.
+    fn below_mark(&self, id: NodeId, start: u32) -> u32 {
+        let mark = self.tree.node(id).mark;
+        let properties = self.tree.properties(id).map_or(0, |properties| properties.span.end);
+        if mark == NOWHERE || mark > start || properties > start || self.same_line(mark, start) {
+            return start;
+        }
+        let from = self.line_end(mark.max(properties));
+        let between = &self.source[from.min(start) as usize..start as usize];
+        match between.find('#') {
+            Some(at) if self.only_trivia(from, start) => from + Span::new(at, 0).start,
+            Some(_) | None => start,
+        }
+    }
+
+    /// Where the inside of a collection ends: before a comment that stands as far left as what the collection is in.
+    fn inner_end(&self, id: NodeId, ends: Ends) -> u32 {
+        let node = self.tree.node(id);
+        match node.parent.get().map(|parent| self.tree.node(parent).column) {
+            Some(column) if column != NOWHERE && node.column != NOWHERE => {
+                self.end_within(ends, node.column.min(column + 1))
+            }
+            Some(_) | None => ends.all(),
+        }
+    }
+
+    /// Where something ends, but for the first comment below it that stands left of a column, and all behind that.
+    fn end_within(&self, ends: Ends, column: u32) -> u32 {
+        let mut end = ends.text;
+        let mut line = self.end_of_lines(ends.text);
+        while line < ends.comments {
+            let next = self.line_end(line);
+            let text = &self.source[line as usize..next as usize];
+            let indent = text.len() - text.trim_start_matches([' ', '\t']).len();
+            if text[indent..].starts_with('#') {
+                if indent < column as usize {
+                    return end;
+                }
+                end = line + Span::new(text.trim_end_matches(['\n', '\r']).len(), 0).start;
+            }
+            line = next;
+        }
+        ends.all()
     }
 
     /// Whether properties can stay where they are when the content behind them is written anew: they stand on the line of
@@ -158,10 +226,11 @@ impl<'a> Extents<'a> {
         let stays = self.tree.properties(id).is_some_and(|properties| self.stays(id, properties));
         let others = self.cuts_of(id).iter();
         let start = others.clone().map(|cut| lead(cut.first)).fold(lead(first), u32::min);
-        let start = start.min(node.span.start);
+        let start = self.below_mark(id, start.min(node.span.start));
         let start = if stays { start } else { start.min(self.tree.start(id)) };
-        let end = others.map(|cut| self.entry_end(cut.first, cut.last)).fold(node.span.end, u32::max);
-        Span { start, end: end.max(self.entry_end(first, last)) }
+        let whole = Ends { text: node.span.end, comments: 0 }.and(self.entry_ends(first, last));
+        let ends = others.map(|cut| self.entry_ends(cut.first, cut.last)).fold(whole, Ends::and);
+        Span { start, end: self.inner_end(id, ends) }
     }
 
     /// The entries that were removed from a collection.
@@ -173,22 +242,22 @@ impl<'a> Extents<'a> {
     }
 
     /// Where the content of a node ends, with the comments of what is in it but without its own.
-    fn content_end(&self, id: NodeId) -> u32 {
+    fn content_ends(&self, id: NodeId) -> Ends {
         let node = self.tree.node(id);
-        let end = match self.tree.properties(id) {
+        let text = match self.tree.properties(id) {
             Some(properties) => node.span.end.max(properties.span.end),
             None => node.span.end,
         };
+        let mut ends = Ends { text, comments: 0 };
         if node.style != Style::Block {
-            return end;
+            return ends;
         }
-        let mut end = end;
         let mut work = vec![id];
         // The last child of the last child: comments at the end of a collection are of one of these, or of what was
         // removed behind it.
         while let Some(at) = work.pop() {
             for cut in self.cuts_of(at) {
-                end = end.max(self.own_end(cut.first)).max(self.own_end(cut.last));
+                ends = ends.and(self.own_ends(cut.first)).and(self.own_ends(cut.last));
                 work.extend(Some(cut.last).filter(|last| self.tree.node(*last).style == Style::Block));
             }
             let children: Vec<NodeId> = self.tree.children(at).filter(|id| self.in_source(*id)).collect();
@@ -197,12 +266,12 @@ impl<'a> Extents<'a> {
             let many = if self.tree.node(at).is(Fact::Reshaped) { children.len() } else { width };
             let tail = &children[children.len().saturating_sub(many)..];
             for child in tail {
-                end = end.max(self.own_end(*child));
+                ends = ends.and(self.own_ends(*child));
             }
             let last = tail.iter().max_by_key(|child| self.tree.node(**child).span.end);
             work.extend(last.filter(|last| self.tree.node(**last).style == Style::Block));
         }
-        end
+        ends
     }
 
     fn in_source(&self, id: NodeId) -> bool {
@@ -210,21 +279,18 @@ impl<'a> Extents<'a> {
     }
 
     /// Where the node's span, mark and own comments end.
-    fn own_end(&self, id: NodeId) -> u32 {
+    fn own_ends(&self, id: NodeId) -> Ends {
         let node = self.tree.node(id);
-        let mut end = node.span.end;
+        let mut text = node.span.end;
         if node.mark != NOWHERE {
-            end = end.max(node.mark + 1);
+            text = text.max(node.mark + 1);
         }
         if let Some(properties) = self.tree.properties(id) {
-            end = end.max(properties.span.end);
+            text = text.max(properties.span.end);
         }
-        if let Some(comments) = self.tree.comments(id) {
-            for comment in [&comments.line, &comments.foot].into_iter().flatten() {
-                end = end.max(comment.span.end);
-            }
-        }
-        end
+        let Some(comments) = self.tree.comments(id) else { return Ends { text, comments: 0 } };
+        let end = |comment: &Option<Comment>| comment.as_ref().map_or(0, |comment| comment.span.end);
+        Ends { text: text.max(end(&comments.line)), comments: end(&comments.foot) }
     }
 
     /// Where the text of an entry begins: the `?` or the key, the dash of an item.
@@ -244,11 +310,13 @@ impl<'a> Extents<'a> {
             self.behind_blank_lines(head.start, head.changed.unwrap_or(content))
         };
         let start = if inline { content } else { self.line_start(lead) };
-        Extent { lead, start, end: self.end_of_lines(self.entry_end(first, last)), inline }
+        let ends = self.entry_ends(first, last);
+        let removed_end = self.end_of_lines(self.end_within(ends, self.column(content)));
+        Extent { lead, start, end: self.end_of_lines(ends.all()), removed_end, inline }
     }
 
-    fn entry_end(&self, first: NodeId, last: NodeId) -> u32 {
-        self.own_end(first).max(self.own_end(last)).max(self.content_end(last))
+    fn entry_ends(&self, first: NodeId, last: NodeId) -> Ends {
+        self.own_ends(first).and(self.own_ends(last)).and(self.content_ends(last))
     }
 
     /// Where the head comment of an entry begins, if it stands on lines of its own; else where the entry begins.
@@ -261,7 +329,9 @@ impl<'a> Extents<'a> {
         let mut changed = None;
         let mut at = Some(first);
         while let Some(id) = at {
-            if let Some(head) = self.tree.comments(id).and_then(|comments| comments.head.as_ref()) {
+            // Readers give some comments that stand above a node to it as those below it.
+            let comments = self.tree.comments(id).map(|comments| [&comments.head, &comments.foot]);
+            for head in comments.into_iter().flatten().flatten() {
                 let span = head.span;
                 if !span.is_empty()
                     && span.start < lead

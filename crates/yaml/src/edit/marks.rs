@@ -168,6 +168,7 @@ impl Tree {
         let Some(behind) = self.node(last).next.get().filter(stands_behind) else { return };
         let is_above = |comment: &Comment| {
             let line = source[..comment.span.start as usize].rsplit(['\n', '\r']).next().unwrap_or("");
+            let line = line.trim_start_matches('\u{feff}');
             let above = comment.span.end <= start
                 && source[comment.span.end as usize..start as usize].lines().any(|line| {
                     let line = line.trim_start();

@@ -8,9 +8,10 @@ use lanai_types::YamlLimits;
 use super::{Error, NodeMut};
 use crate::document::{Document, Proofs, Stream};
 use crate::emit;
+use crate::extent::Extents;
 use crate::syntax;
 use crate::syntax::token::{Cover, Span};
-use crate::tree::{Comments, Entry, Kind, State, Tree};
+use crate::tree::{Entry, Kind, State, Tree};
 
 /// What may happen to comments that belong to nodes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -130,8 +131,9 @@ fn keep_comments(
     if let Some(lost) = left.without(&stands).0.into_iter().next() {
         return Err(Harm::CommentLost(lost));
     }
-    // What belonged to something and no longer does is not to come back, unless it is about more than that.
-    let dropped = had.without(&has).without(&Lines::about_more(before, after));
+    // What belonged to something and no longer does is not to come back, unless it stands outside of what went.
+    let stays = Lines::outside(before, after).without(&has).without(&Lines::of_set(before, after));
+    let dropped = had.without(&has).without(&stays);
     let known = stood.without(&dropped).with(has.without(&had));
     match stands.without(&known).0.into_iter().next() {
         Some(appears) => Err(Harm::CommentAppears(appears)),
@@ -173,28 +175,23 @@ impl Lines {
         Self::new(all.filter_map(|comment| emit::comment_text(&document.source, comment.as_ref())))
     }
 
-    /// The comments that stand above the node that they belong to and are about more than it, because something else
-    /// stands on their line, or a blank line sets them apart: they stay when the node goes.
-    fn about_more(before: &Document, after: &Document) -> Self {
+    /// The comments that stand outside of what was removed or replaced: they stay, also those that belonged to something
+    /// that went.
+    fn outside(before: &Document, after: &Document) -> Self {
         let (source, tree) = (&before.source, &before.tree);
-        let nodes = tree.subtree(tree.root).into_iter();
-        let above = nodes.flat_map(|id| {
-            let spans = tree.comments(id).into_iter().flat_map(Comments::spans);
-            let start = tree.start(id);
-            spans.filter(move |span| span.end <= start).map(move |span| (span, start))
-        });
+        let taken = Cover::new(tree.taken_in(&after.tree, source));
+        let found = syntax::comments_within(source, tree.span, tree.span).into_iter();
+        let left = found.filter(|comment| !taken.holds(*comment));
+        Self::new(left.map(|comment| comment.of(source).to_owned()))
+    }
+
+    /// The comments that edits of comments replaced or removed, with the parts of them that stand elsewhere.
+    fn of_set(before: &Document, after: &Document) -> Self {
         let gone: HashSet<u32> = after.tree.gone.iter().map(|span| span.start).collect();
-        let about_more = above.filter(|(span, _)| !gone.contains(&span.start)).map(|(span, start)| {
-            let line = source[..span.start as usize].rsplit(['\n', '\r']).next().unwrap_or("");
-            if !line.trim().is_empty() {
-                return span.of(source).to_owned();
-            }
-            let text = Span { start: span.start, end: start }.of(source);
-            let lines: Vec<&str> = text.lines().collect();
-            let blank = lines.iter().rposition(|line| line.trim().is_empty()).unwrap_or(0);
-            lines[..blank].join("\n")
-        });
-        Self::new(about_more.map(|text| text.lines().map(str::trim_start).collect::<Vec<_>>().join("\n")))
+        let comments = before.tree.comments.iter();
+        let all = comments.flat_map(|comments| [&comments.head, &comments.line, &comments.foot]).flatten();
+        let set = all.filter(|comment| gone.contains(&comment.span.start));
+        Self::new(set.filter_map(|comment| emit::comment_text(&before.source, Some(comment))))
     }
 
     /// The comments that stand inside of what was removed, or of a collection that was replaced.
@@ -229,6 +226,24 @@ impl Lines {
 }
 
 impl Tree {
+    /// The ranges of the source that go with what another tree, which was made from this one, does not have any more.
+    fn taken_in(&self, after: &Tree, source: &str) -> Vec<Span> {
+        let known: HashSet<&Entry> = self.cuts.values().flatten().collect();
+        let extents = Extents::new(source, self);
+        let cuts = after.cuts.values().flatten().filter(|cut| !known.contains(cut));
+        let cuts = cuts.map(|cut| {
+            let extent = extents.entry(cut.first, cut.last);
+            Span { start: extent.lead, end: extent.removed_end }
+        });
+        let nodes = self.nodes.iter().zip(&after.nodes);
+        let edited = nodes.filter(|(before, after)| {
+            matches!(before.kind, Kind::Mapping | Kind::Sequence)
+                && before.state < State::Edited
+                && after.state == State::Edited
+        });
+        cuts.chain(edited.map(|(_, after)| after.span)).collect()
+    }
+
     /// The places in the source of what another tree, which was made from this one, does not have any more.
     fn replaced_in(&self, after: &Tree, source: &str) -> Vec<Span> {
         let known: HashSet<&Entry> = self.cuts.values().flatten().collect();

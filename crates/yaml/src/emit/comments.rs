@@ -65,7 +65,10 @@ impl Emitter<'_> {
         if let Some(mut foot) = lines(CommentPlace::Foot) {
             let end = self.extent(entry).end;
             // A blank line tells that it is not the head of what follows.
-            if (end as usize) < self.document.source.len() && !self.extents.is_blank_line(end) {
+            let before_new = self.tree.node(entry.last).next.get();
+            let before_new = before_new.is_some_and(|next| self.tree.node(next).state == State::New);
+            let ends = end as usize == self.document.source.len() || self.extents.is_blank_line(end);
+            if before_new || !ends {
                 foot.push('\n');
             }
             self.insert_lines(end, foot, splices);

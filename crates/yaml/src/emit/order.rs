@@ -19,7 +19,7 @@ impl Emitter<'_> {
 
     /// All entries of a block collection in their new order, each with its comments and the blank lines above it.
     pub(super) fn reordered(&self, id: NodeId, splices: &mut Vec<Splice>) {
-        let column = self.tree.node(id).column as usize;
+        let column = self.tree.node(id).column;
         let entries = self.entries(id);
         let originals: Vec<Entry> = self.originals(id).into_iter().map(|original| original.entry).collect();
         let extents: Vec<(Entry, Extent)> =
@@ -40,14 +40,21 @@ impl Emitter<'_> {
                     let above = before_it.map(|end| Span { start: end, end: extents[at].1.start.max(end) });
                     let above = above.map_or(Cow::Borrowed(""), |above| self.kept(above));
                     let above = if out.is_empty() { above.trim_start_matches(['\n', '\r']) } else { &above };
-                    let lines = above.to_owned() + &self.entry_text(*entry, extents[at].1, column);
+                    let lines = above.to_owned() + &self.entry_text(*entry, extents[at].1, column as usize);
                     match before {
-                        Some(before) if self.ends_in_block_scalar(before) => comments_at(&lines, column),
+                        Some(before) if self.ends_in_block_scalar(before) => {
+                            comments_at(&lines, column as usize)
+                        }
                         Some(_) | None => lines,
                     }
                 }
                 None => self.broken(&self.entry_lines(id, *entry, &self.quoting_layout(id))).into_owned(),
             };
+            let stood = before.and_then(|before| Some((before, extents[*places.get(&before.first)?].1.end)));
+            let open = stood.is_some_and(|(before, end)| self.is_left_open(before, end, column));
+            if open && !lines.trim_start_matches([' ', '\t']).starts_with(['\n', '\r']) {
+                out.push_str(self.line_break());
+            }
             out.push_str(&lines);
             if !out.ends_with('\n') {
                 out.push_str(self.line_break());
@@ -60,7 +67,7 @@ impl Emitter<'_> {
         }
         let ends_in_block = before.is_some_and(|last| self.ends_in_block_scalar(last));
         if ends_in_block {
-            self.move_comments_left(whole.end, column, splices);
+            self.move_comments_left(whole.end, column as usize, splices);
         }
         splices.push(Splice::replace(whole, out).with_kept_breaks());
     }

@@ -1,6 +1,7 @@
 //! Edits by hand: what goes in, what is done, what comes out.
 
 mod comments;
+mod owners;
 
 use lanai_yaml::edit::Error;
 use lanai_yaml::{CommentPlace, Content, Document, NodeMut, Style};
@@ -115,7 +116,7 @@ fn entries_are_added_behind_their_neighbours() {
     check(
         "m:\n    a: 1\n    # foot of a\n\nn: 1\n",
         set(&["m", "b"], 2),
-        "m:\n    a: 1\n    # foot of a\n    b: 2\n\nn: 1\n",
+        "m:\n    a: 1\n    # foot of a\n\n    b: 2\n\nn: 1\n",
     );
     check(
         "m:\n   a:\n      x: 1\nn: 1\n",

@@ -1,0 +1,127 @@
+//! Whose comments stay whose: those below an entry, those that stand further left or right than what they are about, and those
+//! beside nothing. Each edit is done in LF and in CRLF, which takes the way through the proof.
+
+use lanai_yaml::{Content, Document, Path, Stream};
+
+/// A step by a path: adds or sets a value, or removes what is there.
+enum Step {
+    Set(&'static str, &'static str),
+    Remove(&'static str),
+}
+
+use Step::{Remove, Set};
+
+/// Does the steps one after the other, with the text read again before each, and compares what is written.
+fn check(input: &str, steps: &[Step], expected: &str) {
+    for (from, to) in [("\n", "\n"), ("\n", "\r\n")] {
+        let mut text = input.replace(from, to);
+        for step in steps {
+            let mut document = Document::parse(text.as_str()).expect("it is YAML");
+            let path = |text: &str| text.parse::<Path>().expect("it is a path");
+            match step {
+                Set(at, value) => {
+                    let value = Content::parse(value).expect("it is YAML");
+                    document.set(&path(at), value).unwrap_or_else(|error| panic!("{error}\n{text}"));
+                }
+                Remove(at) => {
+                    let removed = document.remove(&path(at));
+                    assert_eq!(removed, Ok(true), "{text}");
+                }
+            }
+            text = document.to_string();
+        }
+        assert_eq!(text, expected.replace(from, to), "{input:?}");
+        Stream::parse(text).expect("what is written is YAML");
+    }
+}
+
+#[test]
+fn a_comment_below_an_entry_stays_its_own_when_another_is_added() {
+    let list = "args:\n- a\n# - b\n# - c\n\nother: 1\n";
+    check(list, &[Set("args[]", "d")], "args:\n- a\n# - b\n# - c\n\n- d\n\nother: 1\n");
+    check(list, &[Set("args[]", "d"), Remove("args[-1]")], list);
+    let values = "image:\n  tag: v1\n  # pullSecrets:\n  #   - name: x\n\nnext: 1\n";
+    check(values, &[Set("image.pull", "1"), Remove("image.pull")], values);
+    let tight = "image:\n  tag: v1\n  # digest: x\nnext: 1\n";
+    check(tight, &[Set("image.pull", "1")], "image:\n  tag: v1\n  # digest: x\n\n  pull: 1\nnext: 1\n");
+    check("a: 1\n# end", &[Set("b", "2")], "a: 1\n# end\n\nb: 2");
+    // It is deeper than what is added: nothing can take it for a head.
+    let nested = "l:\n- args:\n  - a\n  # - b\nm: 1\n";
+    check(nested, &[Set("l[]", "c: 1\nd: 2\n")], "l:\n- args:\n  - a\n  # - b\n- c: 1\n  d: 2\nm: 1\n");
+}
+
+#[test]
+fn a_comment_below_a_list_does_not_become_that_of_what_is_added() {
+    let list = "x:\n  env:\n  - name: a\n    value: b\n  # - name: c\n\n  y: 1\n";
+    check(
+        list,
+        &[Set("x.env[]", "{name: d}")],
+        "x:\n  env:\n  - name: a\n    value: b\n  # - name: c\n\n  - {name: d}\n\n  y: 1\n",
+    );
+    check(list, &[Set("x.env[]", "{name: d}"), Remove("x.env[-1]")], list);
+    check(list, &[Set("x.env[]", "name: d"), Remove("x.env[-1]")], list);
+}
+
+#[test]
+fn a_comment_below_an_entry_stays_its_own_when_entries_change_places() {
+    let mut document = Document::parse("- a\n# of a\n\n- b\n- c\n").expect("it is YAML");
+    document.root_mut().reorder(&[1, 0, 2]).expect("it can be reordered");
+    assert_eq!(document.to_string(), "- b\n- a\n# of a\n\n- c\n");
+}
+
+#[test]
+fn comments_as_far_left_as_a_key_outlive_its_value() {
+    check(
+        "g:\n  a:\n    b: 1\n# c4\n  # c5\n\n    # c6\n",
+        &[Set("g.a", "7")],
+        "g:\n  a: 7\n# c4\n  # c5\n\n    # c6\n",
+    );
+    check(
+        "g:\n  a:\n    b: 1\n  # c5\n\n    # c6\n  z: 1\n",
+        &[Set("g.a", "7")],
+        "g:\n  a: 7\n  # c5\n\n    # c6\n  z: 1\n",
+    );
+    check("g:\n  a:\n    b: 1\n    # of b\n  z: 1\n", &[Set("g.a", "7")], "g:\n  a: 7\n  z: 1\n");
+    // In the column of the dashes it is in the list, also where the dashes stand below the key.
+    check("args:\n- a\n# - b\n\nz: 1\n", &[Set("args", "7")], "args: 7\n\nz: 1\n");
+    check("- a:\n    b: 1\n# out\n  # in\n\n- c\n", &[Set("[0].a", "7")], "- a: 7\n# out\n  # in\n\n- c\n");
+}
+
+#[test]
+fn comments_left_of_an_entry_outlive_it() {
+    check(
+        "g:\n  z: 1\n  a:\n    b: 1\n# c4\n  # c5\n\n    # c6\n",
+        &[Remove("g.a")],
+        "g:\n  z: 1\n# c4\n  # c5\n\n    # c6\n",
+    );
+    check("a:\n  x: 1\n # foot\n\n  y: 2\n", &[Remove("a.x")], "a:\n # foot\n\n  y: 2\n");
+}
+
+#[test]
+fn entries_below_comments_in_other_columns_are_removed() {
+    for anchor in ["", " &l"] {
+        let list = |items: &str| format!("list:{anchor}\n  - name: a\n  # - name: old\n{items}");
+        let input = list("#  - name: older\n  - name: b\n    x: 1\n");
+        check(&input, &[Remove("list[1]")], &list(""));
+        check(&input, &[Remove("list[1].name")], &list("#  - name: older\n  - x: 1\n"));
+    }
+    let matrix = "m:\n  - - a # one\n    - b\n  # note\n# - - old\n  - - c\n    - d\n";
+    check(matrix, &[Remove("m[1]")], "m:\n  - - a # one\n    - b\n  # note\n");
+    check(matrix, &[Remove("m[1][0]")], "m:\n  - - a # one\n    - b\n  # note\n# - - old\n  - - d\n");
+}
+
+#[test]
+fn all_comments_between_a_key_and_its_collection_go_with_it() {
+    let list = "b:\n  c:\n      # deep\n# out\n    - x\n";
+    check(list, &[Set("b.c", "7")], "b:\n  c: 7\n");
+    check(list, &[Remove("b.c[0]")], "b:\n  c: []\n");
+    check(&format!("{list}    - y\n"), &[Remove("b.c[0]")], "b:\n  c:\n    - y\n");
+}
+
+#[test]
+fn a_byte_order_mark_does_not_hold_the_comment_of_the_first_entry() {
+    check("\u{feff}# top\na: 1\nb: 2\n", &[Remove("a")], "\u{feff}b: 2\n");
+    check("\u{feff}# licence\n\n# top\na: 1\nb: 2\n", &[Remove("a")], "\u{feff}# licence\n\nb: 2\n");
+    check("\u{feff}# top\na: 1\n", &[Remove("a")], "\u{feff}{}\n");
+    check("\u{feff}# top\na: 1\n", &[Set("b", "2")], "\u{feff}# top\na: 1\nb: 2\n");
+}
