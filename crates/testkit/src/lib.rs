@@ -9,6 +9,7 @@ mod manifests;
 mod oracle;
 mod places;
 mod skip;
+pub mod sshd;
 
 pub use manifests::manifests;
 pub use oracle::oracle;

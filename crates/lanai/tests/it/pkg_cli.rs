@@ -14,7 +14,6 @@ pub(crate) mod progress;
 mod refusals;
 mod resolve;
 mod ssh;
-mod sshd;
 mod update;
 mod web;
 mod world;

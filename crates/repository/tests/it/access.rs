@@ -136,12 +136,10 @@ fn openssl(folder: &Path, arguments: &[&str]) -> bool {
     status.is_ok_and(|output| output.status.success())
 }
 
-#[test]
-fn https_trusts_the_authority_that_is_configured_and_no_other() {
-    let keys = tempfile::tempdir().unwrap();
-    let at = keys.path();
-    fs::write(at.join("ext"), "subjectAltName=IP:127.0.0.1\nbasicConstraints=CA:FALSE\n").unwrap();
-    let made = openssl(
+/// Makes an authority (`ca.pem`) and a certificate of it for 127.0.0.1 (`cert.pem`, `key.pem`); false where openssl makes none.
+pub(crate) fn certificates(at: &Path) -> bool {
+    fs::write(at.join("ext"), "subjectAltName=IP:127.0.0.1\nbasicConstraints=CA:FALSE\n").expect("a file");
+    openssl(
         at,
         &[
             "req",
@@ -195,8 +193,14 @@ fn https_trusts_the_authority_that_is_configured_and_no_other() {
             "-extfile",
             "ext",
         ],
-    );
-    if !made {
+    )
+}
+
+#[test]
+fn https_trusts_the_authority_that_is_configured_and_no_other() {
+    let keys = tempfile::tempdir().unwrap();
+    let at = keys.path();
+    if !certificates(at) {
         skip("repository::http::https", "openssl is not there or makes no certificates");
         return;
     }

@@ -31,7 +31,10 @@ pub(crate) struct Secrets(Mutex<BTreeMap<String, Credential>>);
 
 impl Secrets {
     pub(crate) fn set(&self, name: &str, proof: Proof) {
-        let credential = Credential { proof, ca_bundle: None };
+        self.set_all(name, Credential { proof, ca_bundle: None });
+    }
+
+    pub(crate) fn set_all(&self, name: &str, credential: Credential) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), credential);
     }
 }

@@ -1,6 +1,7 @@
 //! `lanai pkg` with a remote behind a real ssh server.
 
-use super::sshd::{Protocol, Sshd};
+use lanai_testkit::sshd::{Protocol, Sshd};
+
 use super::{Seen, World};
 
 /// Runs `lanai pkg` with an ssh that reads one of the configurations.
@@ -15,7 +16,7 @@ fn a_package_is_fetched_and_updated_over_ssh() {
     let name = "pkg_cli::ssh: a package over a real ssh server";
     for protocol in [Protocol::Any, Protocol::First] {
         let world = World::with_web();
-        let Some(server) = Sshd::start(&world, protocol, name) else { return };
+        let Some(server) = Sshd::start(&world.path("home/ssh"), protocol, name) else { return };
         let place = world.path("remote").display().to_string();
         let repo = format!("ssh://{}@127.0.0.1:{}{place}", server.user, server.port);
         let seen = lanai(&world, "good", &["get", &format!("{repo}.git/web@v1")]);
@@ -34,7 +35,7 @@ fn a_package_is_fetched_and_updated_over_ssh() {
 fn the_short_form_and_gits_setting_work() {
     let world = World::with_web();
     let name = "pkg_cli::ssh: user@host:path over a real ssh server";
-    let Some(server) = Sshd::start(&world, Protocol::Any, name) else { return };
+    let Some(server) = Sshd::start(&world.path("home/ssh"), Protocol::Any, name) else { return };
     let config = world.path("home/ssh/good").display().to_string();
     world.write("home/.gitconfig", &format!("[core]\n\tsshCommand = ssh -F {config}\n"));
     let place = world.path("remote").display().to_string();
@@ -51,7 +52,7 @@ fn the_short_form_and_gits_setting_work() {
 fn a_server_that_refuses_is_told_and_nobody_is_asked() {
     let world = World::with_web();
     let name = "pkg_cli::ssh: refusals of a real ssh server";
-    let Some(server) = Sshd::start(&world, Protocol::Any, name) else { return };
+    let Some(server) = Sshd::start(&world.path("home/ssh"), Protocol::Any, name) else { return };
     let place = world.path("remote").display().to_string();
     let url = format!("ssh://{}@shelf{place}", server.user);
     let check = |config: &str, address: &str, expected: &[&str]| {

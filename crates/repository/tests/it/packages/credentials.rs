@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::thread;
 
 use lanai_repository::packages::{NoJournal, Operation};
-use lanai_repository::{Credentials as _, Error, Proof, Silent};
+use lanai_repository::{Credential, Credentials as _, Error, Proof, Silent};
+use lanai_testkit::sshd::{Protocol, Sshd};
 
 use super::{Kind, PASSWORD, USER, World, basic, lines, publish_content, save, snapshot, write};
+use crate::access::certificates;
 use crate::server::{Behaviour, Server};
 
 /// The mirror is shared, what was listed is not.
@@ -69,6 +71,71 @@ fn a_credential_does_not_follow_a_redirect_to_another_place() {
     );
     assert!(!elsewhere.requests().is_empty(), "it was asked");
     assert_eq!(elsewhere.authorizations(), [None::<String>], "without a word about who we are");
+}
+
+/// A real server lets in who has the key, and is known by its own.
+#[test]
+fn a_key_for_ssh_reads_and_writes() {
+    let world = World::new(Kind::Near);
+    let keys = world.home.path().join("ssh");
+    let test = "repository::packages: the key of a credential and a real ssh server";
+    let Some(server) = Sshd::start(&keys, Protocol::Any, test) else { return };
+    let file = |name: &str| std::fs::read_to_string(keys.join(name)).unwrap();
+    let (key, known) = (file("key"), file("known"));
+    let address = format!("ssh://{}@127.0.0.1:{}{}", server.user, server.port, world.folder.display());
+    let proof =
+        |key: &str, known: &str| Proof::SshKey { key: key.to_owned(), known_hosts: Some(known.to_owned()) };
+    world.secrets.set("ns/key", proof(&key, &known));
+    let repository = super::open(&world.all, &address, "ns/key", "");
+    write(&repository, Operation::CreateBranch).unwrap();
+    write(&repository, publish_content("p", "w", "1")).unwrap();
+    let (_, seen) = snapshot(&repository);
+    assert_eq!(lines(&seen).len(), 2, "{:?}", lines(&seen));
+    assert!(world.refs().iter().any(|name| name.contains("refs/tags/p/v1")), "{:?}", world.refs());
+
+    // Another key, and a server that nobody vouches for.
+    world.secrets.set("ns/key", proof(&file("other"), &known));
+    let error = repository.poll(&Silent).unwrap_err();
+    assert!(matches!(error, Error::Credentials { .. }), "{error}");
+    let error = write(&repository, publish_content("p", "w2", "2")).unwrap_err();
+    assert!(error.to_string().contains("Permission denied"), "{error}");
+    world.secrets.set("ns/key", proof(&key, ""));
+    let error = repository.poll(&Silent).unwrap_err();
+    assert!(error.to_string().contains("cannot be trusted"), "{error}");
+    assert!(!error.to_string().contains(key.lines().nth(1).unwrap()));
+}
+
+/// What a credential brings to trust counts for its remote, for reading and for writing.
+#[test]
+fn certificates_of_a_credential_are_trusted() {
+    let keys = tempfile::tempdir().unwrap();
+    if !certificates(keys.path()) {
+        lanai_testkit::skip("repository::packages: the certificates of a credential", "openssl makes none");
+        return;
+    }
+    let tls = Some((keys.path().join("cert.pem"), keys.path().join("key.pem")));
+    let authorization = Some(basic(USER, PASSWORD));
+    let world = World::with(
+        Kind::Http,
+        Behaviour { tls, authorization, ..Behaviour::default() },
+        Arc::new(NoJournal),
+    );
+    assert!(world.address.starts_with("https://"), "{}", world.address);
+    let proof = || Proof::Basic { user: USER.to_owned(), password: PASSWORD.to_owned() };
+    world.secrets.set("ns/git", proof());
+    let repository = world.open();
+    let error = repository.poll(&Silent).unwrap_err();
+    assert!(matches!(error, Error::Tls { .. }), "{error}");
+    let ca_bundle = Some(std::fs::read(keys.path().join("ca.pem")).unwrap());
+    world.secrets.set_all("ns/git", Credential { proof: proof(), ca_bundle });
+    write(&repository, Operation::CreateBranch).unwrap();
+    write(&repository, publish_content("p", "w", "1")).unwrap();
+    assert_eq!(lines(&snapshot(&repository).1).len(), 2);
+    world
+        .secrets
+        .set_all("ns/git", Credential { proof: proof(), ca_bundle: Some(b"no certificate".to_vec()) });
+    let error = repository.poll(&Silent).unwrap_err();
+    assert!(error.to_string().contains("certificate"), "{error}");
 }
 
 /// Nothing that is said in any failure shows a secret.

@@ -7,19 +7,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-use super::World;
+use crate::skip;
 
-/// A server that lets the user of the test in with the key `home/ssh/key`, and nobody else.
-pub(crate) struct Sshd {
+/// A server that lets the user of the test in with the key `key` of its folder, and nobody else.
+#[derive(Debug)]
+pub struct Sshd {
     child: Child,
+    /// Where it listens on 127.0.0.1.
     pub port: u16,
     /// Who runs the test.
     pub user: String,
 }
 
 /// Which version of git's protocol the server lets a client ask for.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Protocol {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
     /// The newest.
     Any,
     /// The first: the server does not take the variable that asks for more.
@@ -28,51 +30,58 @@ pub(crate) enum Protocol {
 
 impl Sshd {
     /// Starts a server; `None` where that cannot be done, which is told under the name of the test.
-    pub fn start(world: &World, protocol: Protocol, test: &str) -> Option<Self> {
-        let skip = |why: &str| {
-            lanai_testkit::skip(test, why);
+    ///
+    /// The folder is made. It gets the keys `host`, `key` and `other`, the file `known` with the key of the server, and
+    /// three configurations for ssh, in which the server is called `shelf`: `good`, `wrong-key` and `unknown-host`.
+    ///
+    /// # Panics
+    /// When files cannot be written there.
+    pub fn start(folder: &Path, protocol: Protocol, test: &str) -> Option<Self> {
+        let refuse = |why: &str| {
+            skip(test, why);
             None
         };
-        let Some(program) = program() else { return skip("sshd is not installed") };
-        let user = world.run_in(".", "id", &["-un"]).stdout.trim().to_owned();
+        let Some(program) = program() else { return refuse("sshd is not installed") };
+        let Some(user) = run("id", &["-un"]) else { return refuse("nobody knows who runs the test") };
         if user == "root" && fs::create_dir_all("/run/sshd").is_err() {
-            return skip("sshd wants the folder /run/sshd, which cannot be made");
+            return refuse("sshd wants the folder /run/sshd, which cannot be made");
         }
-        fs::create_dir_all(world.path("home/ssh")).expect("a folder can be made");
+        fs::create_dir_all(folder).expect("a folder can be made");
         for key in ["host", "key", "other"] {
-            let path = world.path("home/ssh").join(key).display().to_string();
-            let made = world.run_in(".", "ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-f", &path]);
-            assert_eq!(made.code, Some(0), "{made:?}");
+            let path = folder.join(key).display().to_string();
+            if run("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-f", &path]).is_none() {
+                return refuse("ssh-keygen makes no keys");
+            }
         }
         let port = TcpListener::bind("127.0.0.1:0").and_then(|bound| bound.local_addr());
         let port = port.expect("there is a free port").port();
-        world.write("home/ssh/server", &server(&world.path("home/ssh"), port, protocol));
-        let host = world.read("home/ssh/host.pub");
-        world.write("home/ssh/known", &format!("[127.0.0.1]:{port} {host}"));
-        world.write("home/ssh/nobody", "");
+        let write = |name: &str, text: &str| fs::write(folder.join(name), text).expect("it can be written");
+        write("server", &server(folder, port, protocol));
+        let host = fs::read_to_string(folder.join("host.pub")).expect("the key was made");
+        write("known", &format!("[127.0.0.1]:{port} {host}"));
+        write("nobody", "");
         for (name, key, known) in
             [("good", "key", "known"), ("wrong-key", "other", "known"), ("unknown-host", "key", "nobody")]
         {
-            world.write(&format!("home/ssh/{name}"), &client(&world.path("home/ssh"), port, key, known));
+            write(name, &client(folder, port, key, known));
         }
-        let server = match Self::spawn(&program, world, port, user) {
+        let server = match Self::spawn(&program, &folder.join("server"), port, user) {
             Ok(server) => server,
-            Err(why) => return skip(&format!("sshd does not run: {why}")),
+            Err(why) => return refuse(&format!("sshd does not run: {why}")),
         };
-        let config = world.path("home/ssh/good").display().to_string();
-        let tried = world.run_in(".", "ssh", &["-F", &config, "-o", "BatchMode=yes", "shelf", "true"]);
-        if tried.code != Some(0) {
-            return skip(&format!("sshd lets nobody in: {}", tried.stderr));
+        let config = folder.join("good").display().to_string();
+        if run("ssh", &["-F", &config, "-o", "BatchMode=yes", "shelf", "true"]).is_none() {
+            return refuse("sshd lets nobody in");
         }
         Some(server)
     }
 
     /// Starts it, and reads what it says until it listens; says why when it does not.
     #[allow(clippy::disallowed_methods, reason = "the server is a program")]
-    fn spawn(program: &Path, world: &World, port: u16, user: String) -> Result<Self, String> {
+    fn spawn(program: &Path, config: &Path, port: u16, user: String) -> Result<Self, String> {
         let mut child = Command::new(program)
             .args(["-D", "-e", "-f"])
-            .arg(world.path("home/ssh/server"))
+            .arg(config)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -98,6 +107,13 @@ impl Drop for Sshd {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Runs a program and returns what it prints; `None` where it fails.
+#[allow(clippy::disallowed_methods, reason = "keys are made by a program")]
+fn run(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// The server, which must be started by its whole path.
