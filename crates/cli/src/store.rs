@@ -4,6 +4,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use lanai_store::Jump;
 use lanai_store::sqlite::{self, Verified};
 
 use crate::failure::Failure;
@@ -64,8 +65,9 @@ pub(crate) fn run(command: &StoreCommand, io: &mut Io<'_>) -> Result<Exit, Failu
         }
         StoreCommand::Restore(restore) => {
             let folder = io.folder.join(&restore.data);
-            let restored =
-                sqlite::restore(&io.folder.join(&restore.file), &folder).map_err(|error| failed(&error))?;
+            let ahead = Jump::by_chance().map_err(|error| failed(&error))?;
+            let restored = sqlite::restore(&io.folder.join(&restore.file), &folder, ahead)
+                .map_err(|error| failed(&error))?;
             let place = restore.data.display();
             io.print(&format!(
                 "{place}: restored revision {}; the store goes on at {}\n",

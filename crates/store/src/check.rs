@@ -17,6 +17,10 @@ pub(crate) fn transaction(transaction: &Transaction, limits: &Limits) -> Result<
     if writes.len() > limits.max_writes {
         return Err(Invalid::TooManyWrites { found: writes.len(), limit: limits.max_writes });
     }
+    let conditions = transaction.conditions.len();
+    if conditions > limits.max_conditions {
+        return Err(Invalid::TooManyConditions { found: conditions, limit: limits.max_conditions });
+    }
     let mut keys = BTreeSet::new();
     let mut named: BTreeSet<Sha256Digest> = BTreeSet::new();
     let mut total = 0;

@@ -4,30 +4,46 @@ use tokio::sync::oneshot;
 
 use crate::{Error, Revision};
 
+/// Who is told what came of it.
+pub(crate) type Reply = oneshot::Sender<Result<Revision, Error>>;
+
 /// A compaction that goes on.
 #[derive(Debug)]
 pub(crate) struct Compaction {
     pub(crate) target: Revision,
-    replies: Vec<oneshot::Sender<Result<Revision, Error>>>,
+    waiting: Vec<Waiting>,
+}
+
+/// Somebody who asked for it.
+#[derive(Debug)]
+struct Waiting {
+    up_to: Revision,
+    reply: Reply,
 }
 
 impl Compaction {
     pub(crate) const fn new(target: Revision) -> Self {
-        Self { target, replies: Vec::new() }
+        Self { target, waiting: Vec::new() }
     }
 
-    pub(crate) fn extend(
-        &mut self,
-        up_to: Revision,
-        reply: Option<oneshot::Sender<Result<Revision, Error>>>,
-    ) {
+    /// Goes on up to a revision that is there, if that is farther.
+    pub(crate) fn extend(&mut self, up_to: Revision, reply: Option<Reply>) {
         self.target = self.target.max(up_to);
-        self.replies.extend(reply);
+        self.waiting.extend(reply.map(|reply| Waiting { up_to, reply }));
     }
 
-    pub(crate) fn answer(&mut self, outcome: &Result<Revision, Error>) {
-        for reply in self.replies.drain(..) {
-            let _ = reply.send(outcome.clone());
+    /// Answers those who have what they asked for; says whether that is all.
+    pub(crate) fn reached(&mut self, horizon: Revision) -> bool {
+        for done in self.waiting.extract_if(.., |waiting| waiting.up_to <= horizon) {
+            let _ = done.reply.send(Ok(horizon));
+        }
+        horizon >= self.target
+    }
+
+    /// Tells all who still wait why there is no more.
+    pub(crate) fn fail(self, error: &Error) {
+        for waiting in self.waiting {
+            let _ = waiting.reply.send(Err(error.clone()));
         }
     }
 }

@@ -111,6 +111,14 @@ pub enum Invalid {
         /// The limit `max_writes`.
         limit: usize,
     },
+    /// More conditions than one transaction may have.
+    #[error("a transaction with {found} conditions is too large: at most {limit} are taken")]
+    TooManyConditions {
+        /// The number of conditions.
+        found: usize,
+        /// The limit `max_conditions`.
+        limit: usize,
+    },
     /// Two writes to one object in one transaction.
     #[error("\"{key}\" is written twice in one transaction")]
     WrittenTwice {

@@ -2,15 +2,20 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use crate::watch::{Bookmarks, Event, Record, Signal, Tail, Watch, WatchRequest};
 use crate::{Error, Filter, Limits, Revision, Stored};
 
 /// Records that are read from the tables at once by a watcher that is behind the window.
 const CATCH_UP: usize = 512;
+
+/// How long a watcher waits before it asks again for what could not be said: whether it can be, nobody tells.
+const ASK_AGAIN: Duration = Duration::from_millis(500);
 
 /// Events that a watcher takes from the window at once.
 const BURST: usize = 64;
@@ -46,8 +51,19 @@ struct Window {
 /// Where records behind the window are.
 #[async_trait]
 pub(crate) trait Log: Send + Sync {
-    /// Some of the records behind a revision, in order and without gaps; none only if there are none. [`Error::Expired`] below the horizon.
-    async fn read(&self, after: Revision, limit: usize) -> Result<Vec<Record>, Error>;
+    /// What is behind a revision. [`Error::Expired`] below the horizon.
+    ///
+    /// A record of which neither side is for the filter may come without them.
+    async fn read(&self, after: Revision, limit: usize, filter: &Filter) -> Result<Logged, Error>;
+}
+
+/// What a log says.
+#[derive(Debug)]
+pub(crate) enum Logged {
+    /// Some of the records, in order and without gaps; none only if there are none.
+    Records(Vec<Record>),
+    /// Nothing can be said now; later it can.
+    NotNow,
 }
 
 impl Feed {
@@ -185,9 +201,17 @@ struct FeedTail {
     upheaval: u64,
 }
 
+/// What came of taking more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Advance {
+    More,
+    Nothing,
+    NotNow,
+}
+
 impl FeedTail {
-    /// Takes more, and says whether there was any.
-    async fn advance(&mut self) -> Result<bool, Error> {
+    /// Takes more.
+    async fn advance(&mut self) -> Result<Advance, Error> {
         let state = *self.head.borrow_and_update();
         if !state.is_open {
             return Err(Error::Unavailable { cause: "the store is closed".into() });
@@ -204,13 +228,16 @@ impl FeedTail {
                 self.reached = reached;
             }
             Taken::Behind => {
-                let records = self.log.read(self.reached, CATCH_UP).await?;
+                let Logged::Records(records) = self.log.read(self.reached, CATCH_UP, &self.filter).await?
+                else {
+                    return Ok(Advance::NotNow);
+                };
                 self.upheaval = state.upheaval;
                 self.ready = records.iter().filter_map(|record| record.through(&self.filter)).collect();
                 self.reached = records.last().map_or(self.reached, |record| record.revision);
             }
         }
-        Ok(self.reached > before)
+        Ok(if self.reached > before { Advance::More } else { Advance::Nothing })
     }
 
     fn bookmark(&mut self) -> Option<Signal> {
@@ -233,14 +260,19 @@ impl Tail for FeedTail {
                 return Ok(Signal::Event(event));
             }
             self.position = self.reached;
-            if self.advance().await? {
-                continue;
-            }
-            if let Some(bookmark) = self.bookmark() {
-                return Ok(bookmark);
-            }
-            if self.head.changed().await.is_err() {
-                return Err(Error::Unavailable { cause: "the store is closed".into() });
+            let closed = |_| Error::Unavailable { cause: "the store is closed".into() };
+            match self.advance().await? {
+                Advance::More => {}
+                Advance::NotNow => {
+                    // What changes meanwhile is only a reason to ask earlier.
+                    timeout(ASK_AGAIN, self.head.changed()).await.unwrap_or(Ok(())).map_err(closed)?;
+                }
+                Advance::Nothing => {
+                    if let Some(bookmark) = self.bookmark() {
+                        return Ok(bookmark);
+                    }
+                    self.head.changed().await.map_err(closed)?;
+                }
             }
         }
     }

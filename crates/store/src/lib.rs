@@ -5,7 +5,7 @@
 //!
 //! | area | modules |
 //! |---|---|
-//! | the contract | [`contract`], [`error`], [`limits`] |
+//! | the contract | [`contract`], [`error`], [`limits`], [`jump`] |
 //! | what is stored | [`key`], [`object`], [`transaction`], [`lease`] |
 //! | how it is found | [`select`], [`list`], [`watch`] |
 //! | back ends | [`memory`], [`sqlite`], [`postgres`] |
@@ -13,6 +13,7 @@
 
 pub mod contract;
 pub mod error;
+pub mod jump;
 pub mod key;
 pub mod lease;
 pub mod limits;
@@ -37,6 +38,7 @@ pub use lanai_types::ResourceVersion as Revision;
 
 pub use contract::Store;
 pub use error::Error;
+pub use jump::Jump;
 pub use key::{Key, Kind, Prefix};
 pub use lease::{Claim, Fence, Lease, LeaseName};
 pub use limits::Limits;

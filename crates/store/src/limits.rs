@@ -2,9 +2,6 @@
 
 use lanai_types::ByteSize;
 
-/// How far a restored store is ahead of what it was made from: more than anything can have written since.
-pub const RESTORE_JUMP: u64 = 1_000_000_000_000;
-
 /// How much a store takes and keeps. Every limit is inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -20,6 +17,8 @@ pub struct Limits {
     pub max_blob: ByteSize,
     /// Writes in one transaction.
     pub max_writes: usize,
+    /// Conditions of one transaction, beyond what its writes expect.
+    pub max_conditions: usize,
     /// Values, attributes and new blobs of one transaction, together.
     pub max_transaction: ByteSize,
     /// Revisions that are kept behind the head. A store compacts by itself when there are an eighth more.
@@ -39,6 +38,7 @@ impl Limits {
         max_blobs: 100_000,
         max_blob: ByteSize::mib(256),
         max_writes: 1_000,
+        max_conditions: 1_000,
         max_transaction: ByteSize::mib(512),
         max_history: 100_000,
         max_window: 8_192,

@@ -21,6 +21,8 @@ pub(crate) struct World {
     pub(crate) head: u64,
     /// The newest fencing number.
     pub(crate) fence: u64,
+    /// Numbers that are left out before the first one that the batch gives.
+    pub(crate) fence_gap: u64,
     /// Each object that the batch touches; none for those that are not there, and an error for those that cannot be read: it is the error of
     /// the tasks that touch them, and of no others.
     pub(crate) objects: HashMap<Key, Result<Option<Arc<Stored>>, Error>>,
@@ -76,6 +78,18 @@ impl Task {
         let values = objects.map(|object| object.value.len());
         let blobs = transaction.blobs.iter().map(|blob| blob.content().len());
         values.chain(blobs).sum()
+    }
+
+    /// Objects and leases that it looks at or changes.
+    pub(crate) fn touches(&self) -> usize {
+        let Self::Commit(transaction) = self else { return 1 };
+        transaction.conditions.len() + transaction.writes.len()
+    }
+
+    /// Content that it brings.
+    pub(crate) fn blobs(&self) -> &[Blob] {
+        let Self::Commit(transaction) = self else { return &[] };
+        &transaction.blobs
     }
 
     /// The first object of it that is to be sealed.
@@ -222,9 +236,18 @@ impl World {
         {
             return Err(Error::Held { lease: claim.lease, holder: held.holder.clone(), until: held.until });
         }
-        self.fence += 1;
-        self.changes.forgotten = self.changes.forgotten.max(Some(claim.now.forgotten()));
+        self.forget(claim.now.forgotten());
+        self.fence += 1 + std::mem::take(&mut self.fence_gap);
         Ok(self.grant(claim, FencingNumber::new(self.fence)))
+    }
+
+    /// Forgets leases that ended before a moment, also those that this batch has given.
+    fn forget(&mut self, before: Moment) {
+        self.changes.forgotten = self.changes.forgotten.max(Some(before));
+        self.leases.retain(|_, lease| lease.until >= before);
+        for lease in self.changes.leases.values_mut() {
+            lease.take_if(|lease| lease.until < before);
+        }
     }
 
     fn renew(&mut self, fence: &Fence, claim: Claim) -> Result<Lease, Error> {
@@ -296,4 +319,32 @@ pub(crate) fn index_entries(attributes: &Attributes) -> BTreeSet<IndexEntry> {
     let labels = attributes.labels.iter().map(|(name, value)| (format!("l:{name}"), value));
     let fields = attributes.fields.iter().map(|(name, value)| (format!("f:{name}"), value));
     labels.chain(fields).map(|(name, value)| IndexEntry { name, value: value.clone() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::lease::FORGOTTEN_AFTER;
+
+    fn claim(lease: &str, now: u64) -> Claim {
+        let time = Duration::from_millis(10);
+        Claim { lease: lease.parse().unwrap(), holder: "ann".into(), now: Moment(now), time }
+    }
+
+    /// Whether leases are acquired in one batch or in several makes no difference.
+    #[test]
+    fn a_lease_is_forgotten_within_a_batch() {
+        let day = u64::try_from(FORGOTTEN_AFTER.as_millis()).unwrap();
+        let mut world = World { fence: 7, fence_gap: 30, ..World::default() };
+        let old = world.acquire(claim("old", 0)).unwrap().fence;
+        assert_eq!(old.number.get(), 38);
+        let other = world.acquire(claim("other", 10 + day)).unwrap().fence;
+        assert_eq!(other.number.get(), 39, "numbers are left out once");
+        assert_eq!(world.check_fence(&old), Ok(()), "until the very day");
+        world.acquire(claim("other", 11 + day)).unwrap();
+        assert!(matches!(world.check_fence(&old), Err(Error::Fenced { newest: None, .. })));
+        assert_eq!(world.changes.leases[&old.lease], None, "and it is not written");
+    }
 }

@@ -1,5 +1,6 @@
 //! A store in a PostgreSQL server, for several processes.
 
+mod ahead;
 mod compact;
 mod counter;
 mod follow;
@@ -10,6 +11,7 @@ mod rows;
 mod schema;
 mod seen;
 mod session;
+mod statement;
 mod writer;
 
 use std::path::Path;

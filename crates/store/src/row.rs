@@ -8,7 +8,7 @@ use lanai_types::Sha256Digest;
 
 use crate::error::chain;
 use crate::seal::{KeyId, Keyring};
-use crate::{Attributes, Error, Key, Object, Protection, Revision, Stored};
+use crate::{Attributes, Error, Filter, Key, Object, Protection, Revision, Stored};
 
 /// The parts of a version, as the tables have them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,6 +105,14 @@ impl Row {
         Ok(self)
     }
 
+    /// The same version under another revision. What is damaged stays so.
+    pub(crate) fn renumbered(mut self, revision: u64) -> Self {
+        let is_whole = self.is_whole();
+        self.revision = revision;
+        self.checksum = if is_whole { self.sum() } else { !self.sum() };
+        self
+    }
+
     /// True if all parts are as they were written.
     pub(crate) fn is_whole(&self) -> bool {
         self.checksum == self.sum()
@@ -125,6 +133,18 @@ impl Row {
         }
         hasher.finalize()
     }
+}
+
+/// True if none of these versions is for somebody with this filter, as far as they say so themselves: what is sealed need not be opened for that.
+pub(crate) fn is_for_others<'r>(rows: impl IntoIterator<Item = &'r Row>, filter: &Filter) -> bool {
+    rows.into_iter().all(|row| {
+        let is_for_it = |key: &Key| {
+            let attributes = attributes(row.attributes.as_deref());
+            filter.prefix.admits(key) && attributes.is_none_or(|found| filter.selector.admits(&found))
+        };
+        // What is damaged may be for anybody.
+        row.key.parse().is_ok_and(|key| !is_for_it(&key)) && row.is_whole()
+    })
 }
 
 /// The attributes of a row.

@@ -22,20 +22,19 @@ use bytes::Bytes;
 use lanai_types::{ByteSize, Sha256Digest};
 use rusqlite::Connection;
 
-use crate::feed::{Feed, Log};
+use crate::feed::{Feed, Log, Logged};
 use crate::lease::{Claim, Fence, Lease};
 use crate::list::{ListRequest, Page};
 use crate::plan::{Outcome, Task};
 use crate::row::SharedKeyring;
 use crate::transaction::{Committed, Transaction};
-use crate::watch::{Record, Watch, WatchRequest};
+use crate::watch::{Watch, WatchRequest};
 use crate::{Error, Filter, Key, Limits, Revision, Store, Stored, check};
 use fault::Broken;
 use open::Durability;
 use reader::Readers;
 use writer::{Message, Writer};
 
-pub use crate::limits::RESTORE_JUMP;
 pub use backup::{BackupError, Restored, backup, restore};
 pub use open::OpenError;
 pub use rotate::rotate_key;
@@ -230,9 +229,10 @@ impl Store for SqliteStore {
 
 #[async_trait]
 impl Log for ReaderLog {
-    async fn read(&self, after: Revision, limit: usize) -> Result<Vec<Record>, Error> {
-        let keys = self.keys.clone();
-        self.run(move |connection| query::log(connection, after, limit, &keys)).await
+    async fn read(&self, after: Revision, limit: usize, filter: &Filter) -> Result<Logged, Error> {
+        let (keys, filter) = (self.keys.clone(), filter.clone());
+        let records = self.run(move |connection| query::log(connection, after, limit, &filter, &keys)).await;
+        records.map(Logged::Records)
     }
 }
 

@@ -94,7 +94,7 @@ impl Change {
     }
 }
 
-/// What one revision did. One of the two is there, or both.
+/// What one revision did. One of the two is there, or both; or none, for somebody to whom neither matters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// The revision.

@@ -7,14 +7,13 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use tokio_postgres::{AsyncMessage, NoTls};
 
-use super::counter::take_counter;
-use super::query::{Readers, Trouble, signed};
+use super::ahead::{Ahead, jump};
+use super::query::{Answer, Readers, Trouble};
 use super::seen::Seen;
-use super::session::{Address, Session, at_commit, harmless};
+use super::session::{Address, Session};
 use crate::feed::Feed;
-use crate::limits::RESTORE_JUMP;
 use crate::watch::Record;
-use crate::{Error, Revision};
+use crate::{Error, Filter, Revision};
 
 /// Records that are read at once.
 const BURST: usize = 512;
@@ -38,8 +37,8 @@ pub(crate) struct Follower {
 struct State {
     /// Why the tables could not be read the last time.
     unavailable: Option<Error>,
-    /// The last record that could not be handed out. Who watches across it is told; others are not.
-    unreadable: Option<Error>,
+    /// The last record that could not be handed out, until it can, or is forgotten. Who watches across it is told; others are not.
+    unreadable: Option<Trouble>,
 }
 
 impl Follower {
@@ -47,10 +46,11 @@ impl Follower {
         Self { feed, readers, state: Mutex::default() }
     }
 
-    /// This process wrote. What others wrote before is read first.
-    pub(crate) fn written(&self, records: Vec<Record>, stamp: Option<i64>) {
+    /// This process wrote, on a server that had what was seen before. What others wrote before is read first.
+    pub(crate) async fn written(&self, records: Vec<Record>, before: Seen, newest: Seen) {
+        // What was written is there, even if the server has lost something else: whoever follows finds that out.
+        let _ = self.readers.note(before, &newest).await;
         let Some(revision) = records.last().map(|record| record.revision) else { return };
-        self.readers.newest.raise(Seen { revision, stamp });
         self.feed.push(records);
         if self.feed.head() < revision {
             self.readers.hint.notify_one();
@@ -61,16 +61,24 @@ impl Follower {
         self.feed.forget(horizon);
     }
 
-    /// A server that had lost something goes on from here.
-    pub(crate) fn reset(&self, head: Revision) {
-        self.readers.newest.raise(Seen { revision: head, stamp: None });
-        self.feed.reset(head);
+    /// A server that does not have what was seen is moved ahead of it.
+    pub(crate) async fn move_ahead(&self, session: &Session, seen: &Seen) -> Result<Ahead, Error> {
+        let ahead = jump(session, seen).await?;
+        match &ahead {
+            Ahead::Jumped(to) => {
+                self.readers.newest.jumped(to);
+                self.feed.reset(to.revision);
+            }
+            Ahead::Fine(found) => self.readers.note(*seen, found).await?,
+        }
+        Ok(ahead)
     }
 
     /// Why watches do not go on, or could not hand out something.
     pub(crate) fn trouble(&self) -> Option<Error> {
         let state = self.state();
-        state.unavailable.clone().or_else(|| state.unreadable.clone())
+        let unreadable = || state.unreadable.as_ref().map(|trouble| trouble.error.clone());
+        state.unavailable.clone().or_else(unreadable)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -82,7 +90,10 @@ impl Follower {
         loop {
             let _ = timeout(LOOK_ANYWAY, self.readers.hint.notified()).await;
             // A server that does not answer is asked again at the next hint.
-            let done = self.catch_up(&address).await;
+            let done = match self.catch_up(&address).await {
+                Ok(()) => self.look_again().await,
+                Err(error) => Err(error),
+            };
             self.state().unavailable = done.err();
         }
     }
@@ -90,30 +101,48 @@ impl Follower {
     async fn catch_up(&self, address: &Address) -> Result<(), Error> {
         loop {
             let after = self.feed.head();
-            let (seen, found) = self.readers.records_now(after, BURST).await?;
-            if !found.testimony.confirms(&seen) {
+            let Some(Answer { testimony, records, trouble }) = self.everything(after, BURST).await? else {
                 let session = Session::connect(address).await.map_err(|fault| fault.harmless())?;
-                let head = jump(&session, &seen).await?;
-                self.reset(head);
-                continue;
-            }
-            self.readers.newest.raise(found.newest);
-            if after < found.testimony.horizon {
+                match self.move_ahead(&session, &self.readers.newest.get()).await? {
+                    Ahead::Jumped(_) => continue,
+                    // Another process was faster, or another server answers now: looked at again soon.
+                    Ahead::Fine(_) => return Ok(()),
+                }
+            };
+            if after < testimony.horizon {
                 // Somebody forgot what was not read here yet: those who waited for it are told.
-                self.feed.reset(found.testimony.head);
+                self.feed.reset(testimony.head);
                 continue;
             }
-            let is_all = found.records.is_empty() && found.trouble.is_none();
-            self.feed.push(found.records);
-            if let Some(Trouble { error, up_to }) = found.trouble {
+            let is_all = records.is_empty() && trouble.is_none();
+            self.feed.push(records);
+            if let Some(trouble) = trouble {
                 // Watchers that come to it ask the tables, and are told what is wrong. Others go on behind it.
-                self.state().unreadable = Some(error);
-                self.feed.reset(up_to);
+                self.feed.reset(trouble.up_to);
+                self.state().unreadable = Some(trouble);
             }
             if is_all {
                 return Ok(());
             }
         }
+    }
+
+    async fn everything(&self, after: Revision, limit: usize) -> Result<Option<Answer>, Error> {
+        self.readers.records_now(after, limit, &Filter::everything()).await
+    }
+
+    /// Looks whether what could not be read can be by now, or is forgotten.
+    async fn look_again(&self) -> Result<(), Error> {
+        let Some(up_to) = self.state().unreadable.as_ref().map(|trouble| trouble.up_to) else {
+            return Ok(());
+        };
+        let before = Revision::new(up_to.get().saturating_sub(1));
+        if let Some(found) = self.everything(before, 1).await?
+            && (found.trouble.is_none() || found.testimony.horizon >= up_to)
+        {
+            self.state().unreadable.take_if(|trouble| trouble.up_to == up_to);
+        }
+        Ok(())
     }
 
     /// Listens to other processes.
@@ -148,43 +177,4 @@ impl Follower {
             }
         }
     }
-}
-
-/// Moves a server that does not have what was seen ahead of it, and forgets its history, as a restore does. Returns its head.
-///
-/// Several processes may notice; one of them does it.
-pub(crate) async fn jump(session: &Session, seen: &Seen) -> Result<Revision, Error> {
-    let done = try_jump(session, seen).await;
-    if done.is_err() && !session.client.is_closed() {
-        let _ = session.client.batch_execute("ROLLBACK").await;
-    }
-    done
-}
-
-async fn try_jump(session: &Session, seen: &Seen) -> Result<Revision, Error> {
-    let failed = |error: tokio_postgres::Error| harmless(&error);
-    session.client.batch_execute("BEGIN").await.map_err(failed)?;
-    let counter = take_counter(session, seen).await?;
-    let mut head = counter.testimony.head;
-    if !counter.testimony.confirms(seen) {
-        let newest = head.max(seen.revision).get();
-        head = Revision::new(newest.saturating_add(RESTORE_JUMP).min(i64::MAX as u64));
-        let old = "SELECT revision FROM version v WHERE NOT EXISTS (SELECT 1 FROM current c WHERE c.revision = v.revision)";
-        // Who had a lease may have lost it on the server that is gone: nobody has one.
-        session
-            .client
-            .batch_execute(&format!(
-                "DELETE FROM blob_use WHERE revision IN ({old});
-                 DELETE FROM version WHERE revision IN ({old});
-                 DELETE FROM blob b WHERE NOT EXISTS (SELECT 1 FROM blob_use u WHERE u.digest = b.digest);
-                 DELETE FROM lease"
-            ))
-            .await
-            .map_err(failed)?;
-        let sql = "UPDATE meta SET head = $1, horizon = $1, fence = fence + $2, stamp = NULL";
-        let numbers = [signed(head.get()), signed(RESTORE_JUMP)];
-        session.client.execute(sql, &[&numbers[0], &numbers[1]]).await.map_err(failed)?;
-    }
-    session.client.batch_execute("COMMIT").await.map_err(|error| at_commit(&error))?;
-    Ok(head)
 }

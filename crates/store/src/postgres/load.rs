@@ -6,6 +6,10 @@ use crate::lease::{Fence, Lease, LeaseName, Moment};
 use crate::plan::{Needs, World};
 use crate::transaction::sha256;
 
+/// Objects and leases that a batch locks one by one at most: a server has room for some thousand locks, for all its clients together. A batch
+/// that touches more has everything to itself.
+const MAX_LOCKS: usize = 256;
+
 /// Locks what a batch touches, in one order for all processes.
 pub(crate) async fn lock(
     session: &Session,
@@ -17,6 +21,11 @@ pub(crate) async fn lock(
     let mut locks: Vec<i64> = keys.chain(leases).collect();
     locks.sort_unstable();
     locks.dedup();
+    let all = lock_number(channel, "all", "");
+    if locks.len() > MAX_LOCKS {
+        return session.execute("SELECT pg_advisory_xact_lock($1)", &[&all]).await.map(drop);
+    }
+    session.execute("SELECT pg_advisory_xact_lock_shared($1)", &[&all]).await?;
     session.execute("SELECT pg_advisory_xact_lock(x) FROM unnest($1::bigint[]) x", &[&locks]).await.map(drop)
 }
 
@@ -77,5 +86,6 @@ mod tests {
     fn locks_have_the_same_numbers_for_ever() {
         assert_eq!(lock_number("lanai_store_lanai", "key", "a/x/1"), 3_268_847_176_706_537_162);
         assert_eq!(lock_number("lanai_store_lanai", "lease", "work"), -5_959_779_537_242_675_407);
+        assert_eq!(lock_number("lanai_store_lanai", "all", ""), -3_800_507_744_262_767_418);
     }
 }

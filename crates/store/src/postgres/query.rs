@@ -10,14 +10,15 @@ use tokio::sync::Notify;
 use tokio_postgres::Row as SqlRow;
 use tokio_postgres::types::ToSql;
 
-use super::seen::{Newest, Seen, Testimony, There, lost};
+use super::seen::{Newest, Noted, Seen, Testimony, There, lost};
 use super::session::{Address, Link};
-use crate::feed::Log;
+use super::statement::{Argument, Builder};
+use crate::feed::{Log, Logged};
 use crate::list::{At, ListRequest, Page, within};
-use crate::row::{Row, SharedKeyring};
+use crate::row::{Row, SharedKeyring, is_for_others};
 use crate::transaction::sha256;
 use crate::watch::Record;
-use crate::{Error, Filter, Key, Requirement, Revision, Stored, Subject, Test};
+use crate::{Error, Filter, Key, Revision, Stored};
 
 /// The columns of a version, in the order in which [`read_row`] reads them.
 pub(crate) const COLUMNS: &str =
@@ -38,19 +39,10 @@ pub(crate) struct Readers {
     pub(crate) hint: Notify,
 }
 
-/// Head and horizon.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Bounds {
-    pub(crate) head: Revision,
-    pub(crate) horizon: Revision,
-}
-
 /// Records behind a revision, and what was found with them in one snapshot.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) testimony: Testimony,
-    /// The head, with its stamp.
-    pub(crate) newest: Seen,
     /// In order and without gaps.
     pub(crate) records: Vec<Record>,
     /// What is behind them and cannot be read.
@@ -65,8 +57,6 @@ pub(crate) struct Trouble {
     pub(crate) up_to: Revision,
 }
 
-type Argument = Box<dyn ToSql + Sync + Send>;
-
 impl Readers {
     pub(crate) fn new(address: &Address, number: usize, keys: SharedKeyring) -> Self {
         let links = (0..number.max(1)).map(|_| Link::new(address.clone())).collect();
@@ -80,33 +70,79 @@ impl Readers {
         self.links[at].query(sql, &arguments).await
     }
 
-    /// Asks for rows that begin with the bounds and the stamp of the head. A server that is behind what was shown before is not believed.
-    async fn bounded(&self, sql: &str, arguments: &[Argument]) -> Result<(Bounds, Vec<SqlRow>), Error> {
+    /// Asks for rows that begin with a testimony; the revision that was seen is the last argument. A server that does not have what was
+    /// shown before is not believed.
+    async fn testified(
+        &self,
+        sql: &str,
+        mut arguments: Vec<Argument>,
+    ) -> Result<(Testimony, Vec<SqlRow>), Error> {
         let before = self.newest.get();
-        let rows = self.query(sql, arguments).await?;
-        let row = rows.first().ok_or_else(no_meta)?;
-        let found = bounds(row, 0);
-        if found.head < before.revision {
-            self.hint.notify_one();
-            return Err(lost());
+        arguments.push(Box::new(signed(before.revision.get())));
+        let rows = self.query(sql, &arguments).await?;
+        let testimony = Testimony::read(rows.first().ok_or_else(no_meta)?);
+        if !testimony.confirms(&before) {
+            return Err(self.lost());
         }
-        self.newest.raise(Seen { revision: found.head, stamp: row.get(2) });
-        Ok((found, rows))
+        self.note(before, &testimony.newest()).await?;
+        Ok((testimony, rows))
     }
 
-    pub(crate) async fn bounds(&self) -> Result<Bounds, Error> {
-        self.bounded("SELECT head, horizon, stamp FROM meta", &[]).await.map(|(bounds, _)| bounds)
+    /// Notes what was found on a server that has what was seen before. What else was seen while it was asked must be there as well: another
+    /// server may have taken over.
+    pub(crate) async fn note(&self, before: Seen, found: &Seen) -> Result<(), Error> {
+        let mut before = before;
+        loop {
+            match self.newest.raise(&before, found) {
+                Noted::Done => return Ok(()),
+                Noted::Contradicted => return Err(self.lost()),
+                // It is below what was found, and grows: this ends.
+                Noted::Meanwhile(seen) => {
+                    if !self.has_both(&seen, found).await? {
+                        return Err(self.lost());
+                    }
+                    before = seen;
+                }
+            }
+        }
+    }
+
+    /// True if the server has two revisions that were seen: they are of one history.
+    async fn has_both(&self, one: &Seen, other: &Seen) -> Result<bool, Error> {
+        let sql = format!(
+            "SELECT {}, o.revision, o.stamp FROM meta m LEFT JOIN version s ON s.revision = $1
+             LEFT JOIN version o ON o.revision = $2",
+            Testimony::COLUMNS
+        );
+        let arguments: [Argument; 2] =
+            [Box::new(signed(one.revision.get())), Box::new(signed(other.revision.get()))];
+        let rows = self.query(&sql, &arguments).await?;
+        let row = rows.first().ok_or_else(no_meta)?;
+        let of_one = Testimony::read(row);
+        let of_other = Testimony { there: There::read(row, Testimony::WIDTH), ..of_one };
+        Ok(of_one.confirms(one) && of_other.confirms(other))
+    }
+
+    /// What is said to those who asked a server that lost something; whoever follows is told to look.
+    fn lost(&self) -> Error {
+        self.hint.notify_one();
+        lost()
+    }
+
+    pub(crate) async fn bounds(&self) -> Result<Testimony, Error> {
+        let sql = format!("SELECT {} {}", Testimony::COLUMNS, witness(0));
+        self.testified(&sql, Vec::new()).await.map(|(testimony, _)| testimony)
     }
 
     pub(crate) async fn get(&self, key: &Key) -> Result<Option<Stored>, Error> {
         let sql = format!(
-            "SELECT {COLUMNS}, v.stamp FROM current c JOIN version v ON v.revision = c.revision WHERE c.key = $1"
+            "SELECT {}, {COLUMNS} {} LEFT JOIN (current c JOIN version v ON v.revision = c.revision) ON c.key = $1",
+            Testimony::COLUMNS,
+            witness(1)
         );
-        let rows = self.query(&sql, &[Box::new(key.as_str().to_owned())]).await?;
-        let Some(row) = rows.first() else { return Ok(None) };
-        let stored = read_row(row, 0).into_stored(&self.keys)?;
-        self.newest.raise(Seen { revision: stored.revision, stamp: row.get(8) });
-        Ok(Some(stored))
+        let (_, rows) = self.testified(&sql, vec![Box::new(key.as_str().to_owned())]).await?;
+        let found = rows.iter().find(|row| is_there(row));
+        found.map(|row| read_row(row, Testimony::WIDTH).into_stored(&self.keys)).transpose()
     }
 
     pub(crate) async fn list(&self, request: &ListRequest) -> Result<Page, Error> {
@@ -120,13 +156,15 @@ impl Readers {
         };
         let limit = statement.place(Box::new(limit));
         let sql = format!(
-            "SELECT m.head, m.horizon, m.stamp, {COLUMNS} FROM meta m LEFT JOIN LATERAL ({inner} LIMIT {limit}) v ON true"
+            "SELECT {}, {COLUMNS} {} LEFT JOIN LATERAL ({inner} LIMIT {limit}) v ON true",
+            Testimony::COLUMNS,
+            witness(statement.arguments.len())
         );
-        let (Bounds { head, horizon }, rows) = self.bounded(&sql, &statement.arguments).await?;
+        let (Testimony { head, horizon, .. }, rows) = self.testified(&sql, statement.arguments).await?;
         let revision = request.at.resolve(head, horizon)?;
-        let items = rows.iter().filter(|row| row.get::<_, Option<&str>>(3).is_some());
+        let items = rows.iter().filter(|row| is_there(row));
         let items: Result<Vec<Stored>, Error> =
-            items.map(|row| read_row(row, 3).into_stored(&self.keys)).collect();
+            items.map(|row| read_row(row, Testimony::WIDTH).into_stored(&self.keys)).collect();
         let mut items = items?;
         // The server is asked for them in order; it is not trusted to keep it through a join.
         items.sort_by(|left, right| left.key.cmp(&right.key));
@@ -136,17 +174,25 @@ impl Readers {
     pub(crate) async fn count(&self, filter: &Filter) -> Result<u64, Error> {
         let mut statement = Builder::new(filter, &At::Latest);
         let conditions = statement.conditions(filter);
-        let sql = format!("SELECT count(*) FROM current c WHERE {} {conditions}", statement.range("c.key"));
-        let rows = self.query(&sql, &statement.arguments).await?;
-        Ok(rows.first().map_or(0, |row| row.get::<_, i64>(0).unsigned_abs()))
+        let sql = format!(
+            "SELECT {}, (SELECT count(*) FROM current c WHERE {} {conditions}) {}",
+            Testimony::COLUMNS,
+            statement.range("c.key"),
+            witness(statement.arguments.len())
+        );
+        let (_, rows) = self.testified(&sql, statement.arguments).await?;
+        Ok(rows.first().map_or(0, |row| row.get::<_, i64>(Testimony::WIDTH).unsigned_abs()))
     }
 
     pub(crate) async fn blob(&self, digest: &Sha256Digest) -> Result<Option<Bytes>, Error> {
-        let rows = self
-            .query("SELECT content FROM blob WHERE digest = $1", &[Box::new(digest.as_bytes().to_vec())])
-            .await?;
-        let Some(row) = rows.first() else { return Ok(None) };
-        let content: Vec<u8> = row.get(0);
+        let sql = format!(
+            "SELECT {}, b.content {} LEFT JOIN blob b ON b.digest = $1",
+            Testimony::COLUMNS,
+            witness(1)
+        );
+        let (_, rows) = self.testified(&sql, vec![Box::new(digest.as_bytes().to_vec())]).await?;
+        let content = rows.first().and_then(|row| row.get::<_, Option<Vec<u8>>>(Testimony::WIDTH));
+        let Some(content) = content else { return Ok(None) };
         if sha256(&content) != *digest {
             return Err(Error::Damaged {
                 what: format!("the content of the blob {digest} has another digest"),
@@ -155,65 +201,76 @@ impl Readers {
         Ok(Some(Bytes::from(content)))
     }
 
-    /// As [`Self::records`], for the newest that was seen. What is seen while the server is asked makes it ask again: the answer may be of a
-    /// server that took over meanwhile and never had that.
-    pub(crate) async fn records_now(&self, after: Revision, limit: usize) -> Result<(Seen, Answer), Error> {
-        loop {
-            let seen = self.newest.get();
-            let found = self.records(after, limit, &seen).await?;
-            if self.newest.get() == seen {
-                return Ok((seen, found));
-            }
+    /// Some of the records behind a revision, if the server has all that was seen here until it answered; none otherwise: it may have
+    /// taken over meanwhile.
+    pub(crate) async fn records_now(
+        &self,
+        after: Revision,
+        limit: usize,
+        filter: &Filter,
+    ) -> Result<Option<Answer>, Error> {
+        let seen = self.newest.get();
+        let found = self.records(after, limit, filter, &seen).await?;
+        if !found.testimony.confirms(&seen) {
+            return Ok(None);
+        }
+        let newest = found.testimony.newest();
+        // What is seen from now on is not older than the answer.
+        let meanwhile = self.newest.get();
+        if meanwhile != seen && !self.has_both(&meanwhile, &newest).await? {
+            return Ok(None);
+        }
+        match self.note(meanwhile, &newest).await {
+            Ok(()) => Ok(Some(found)),
+            Err(error) if error == lost() => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
     /// Some of the records behind a revision, and whether the server still has what was seen.
-    async fn records(&self, after: Revision, limit: usize, seen: &Seen) -> Result<Answer, Error> {
+    async fn records(
+        &self,
+        after: Revision,
+        limit: usize,
+        filter: &Filter,
+        seen: &Seen,
+    ) -> Result<Answer, Error> {
         let sql = format!(
-            "SELECT m.head, m.horizon, m.stamp, s.revision, s.stamp, {COLUMNS}, v.tombstone, v.previous, {}
-             FROM meta m
-             LEFT JOIN version s ON s.revision = $3
+            "SELECT {}, {COLUMNS}, v.tombstone, v.previous, {}
+             {}
              LEFT JOIN LATERAL (SELECT * FROM (
                 SELECT x.*, sum(coalesce(octet_length(x.value), 0)) OVER (ORDER BY x.revision)
                     - coalesce(octet_length(x.value), 0) AS bytes_before
                 FROM (SELECT * FROM version WHERE revision > $1 ORDER BY revision LIMIT $2) x
-             ) y WHERE y.bytes_before <= $4) v ON true
+             ) y WHERE y.bytes_before <= $3) v ON true
              LEFT JOIN version p ON p.revision = v.previous ORDER BY v.revision",
-            COLUMNS.replace("v.", "p.")
+            Testimony::COLUMNS,
+            COLUMNS.replace("v.", "p."),
+            witness(3)
         );
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let arguments: [Argument; 4] = [
             Box::new(signed(after.get())),
             Box::new(limit),
-            Box::new(signed(seen.revision.get())),
             Box::new(CATCH_UP_BYTES),
+            Box::new(signed(seen.revision.get())),
         ];
         let rows = self.query(&sql, &arguments).await?;
-        let first = rows.first().ok_or_else(no_meta)?;
-        let Bounds { head, horizon } = bounds(first, 0);
-        let there = match first.get::<_, Option<i64>>(3) {
-            Some(_) => There::Version(first.get(4)),
-            None => There::Nothing,
-        };
-        let mut found = Answer {
-            testimony: Testimony { head, horizon, there },
-            newest: Seen { revision: head, stamp: first.get(2) },
-            records: Vec::new(),
-            trouble: None,
-        };
-        if after < horizon || after > head {
+        let testimony = Testimony::read(rows.first().ok_or_else(no_meta)?);
+        let mut found = Answer { testimony, records: Vec::new(), trouble: None };
+        if after < testimony.horizon || after > testimony.head {
             return Ok(found);
         }
-        for row in rows.iter().filter(|row| row.get::<_, Option<i64>>(7).is_some()) {
+        for row in rows.iter().filter(|row| is_there(row)) {
             let expected = after.get() + found.records.len() as u64 + 1;
-            let revision = unsigned(row, 7);
+            let revision = unsigned(row, Testimony::WIDTH + 2);
             if revision != expected {
                 let what = format!("revision {expected} is missing in the history that is kept");
                 let up_to = Revision::new(revision.saturating_sub(1));
                 found.trouble = Some(Trouble { error: Error::Damaged { what }, up_to });
                 break;
             }
-            match read_record(row, &self.keys) {
+            match read_record(row, filter, &self.keys) {
                 Ok(record) => found.records.push(record),
                 Err(error) => {
                     found.trouble = Some(Trouble { error, up_to: Revision::new(revision) });
@@ -225,137 +282,51 @@ impl Readers {
     }
 }
 
+/// The tables of a testimony, behind so many other arguments.
+fn witness(arguments: usize) -> String {
+    format!("FROM meta m LEFT JOIN version s ON s.revision = ${}", arguments + 1)
+}
+
+/// True for a row that holds something behind its testimony.
+fn is_there(row: &SqlRow) -> bool {
+    row.get::<_, Option<&str>>(Testimony::WIDTH).is_some()
+}
+
 #[async_trait]
 impl Log for Readers {
-    async fn read(&self, after: Revision, limit: usize) -> Result<Vec<Record>, Error> {
-        let (seen, Answer { testimony, records, trouble, .. }) = self.records_now(after, limit).await?;
-        if !testimony.confirms(&seen) {
-            // Nothing of this is handed out. The watcher is told when the server has gone on ahead of what was seen.
-            self.hint.notify_one();
-            return Ok(Vec::new());
-        }
+    async fn read(&self, after: Revision, limit: usize, filter: &Filter) -> Result<Logged, Error> {
+        let Answer { testimony, records, trouble } = match self.records_now(after, limit, filter).await {
+            Ok(Some(answer)) => answer,
+            Ok(None) => {
+                // Nothing of this is handed out. The watcher is told when the server has gone on ahead of what was seen.
+                self.hint.notify_one();
+                return Ok(Logged::NotNow);
+            }
+            // A server that is away comes back.
+            Err(Error::Unavailable { .. }) => return Ok(Logged::NotNow),
+            Err(error) => return Err(error),
+        };
         within(after, testimony.head, testimony.horizon)?;
         match trouble {
             // What is whole is handed out first.
             Some(trouble) if records.is_empty() => Err(trouble.error),
-            Some(_) | None => Ok(records),
+            Some(_) | None => Ok(Logged::Records(records)),
         }
     }
 }
 
-/// A statement and its arguments.
-struct Builder {
-    arguments: Vec<Argument>,
-    compare: &'static str,
-}
-
-impl Builder {
-    fn new(filter: &Filter, at: &At) -> Self {
-        let first = filter.prefix.first();
-        let (from, compare) = match at.after() {
-            Some(after) if after.as_str() >= first => (after.as_str(), ">"),
-            Some(_) | None => (first, ">="),
-        };
-        Self { arguments: vec![Box::new(from.to_owned()), Box::new(filter.prefix.end())], compare }
+fn read_record(row: &SqlRow, filter: &Filter, keys: &SharedKeyring) -> Result<Record, Error> {
+    let first = Testimony::WIDTH;
+    let is_tombstone: bool = row.get(first + 8);
+    let previous: Option<i64> = row.get(first + 9);
+    let revision = Revision::new(unsigned(row, first + 2));
+    let after = (!is_tombstone).then(|| read_row(row, first));
+    let before = previous.map(|_| read_row(row, first + 10));
+    if is_for_others(before.iter().chain(&after), filter) {
+        return Ok(Record { revision, before: None, after: None });
     }
-
-    fn place(&mut self, argument: Argument) -> String {
-        self.arguments.push(argument);
-        format!("${}", self.arguments.len())
-    }
-
-    fn range(&self, column: &str) -> String {
-        format!("{column} {} $1 AND {column} < $2", self.compare)
-    }
-
-    /// What is there now, by the index.
-    fn now(&mut self, filter: &Filter) -> String {
-        let conditions = self.conditions(filter);
-        format!(
-            "SELECT v.* FROM current c JOIN version v ON v.revision = c.revision
-             WHERE {} {conditions} ORDER BY c.key",
-            self.range("c.key")
-        )
-    }
-
-    fn conditions(&mut self, filter: &Filter) -> String {
-        filter.selector.requirements.iter().map(|requirement| self.condition(requirement)).collect()
-    }
-
-    fn condition(&mut self, requirement: &Requirement) -> String {
-        let name = self.place(Box::new(match &requirement.subject {
-            Subject::Label(name) => format!("l:{name}"),
-            Subject::Field(name) => format!("f:{name}"),
-        }));
-        let entry = format!("EXISTS (SELECT 1 FROM attribute a WHERE a.key = c.key AND a.name = {name}");
-        match &requirement.test {
-            Test::Equals(value) => {
-                format!(" AND {entry} AND a.value = {})", self.place(Box::new(value.clone())))
-            }
-            Test::In(values) => {
-                let values: Vec<String> = values.iter().cloned().collect();
-                format!(" AND {entry} AND a.value = ANY({}))", self.place(Box::new(values)))
-            }
-            Test::NotIn(values) => {
-                let values: Vec<String> = values.iter().cloned().collect();
-                format!(" AND NOT {entry} AND a.value = ANY({}))", self.place(Box::new(values)))
-            }
-            Test::Exists => format!(" AND {entry})"),
-            Test::Absent => format!(" AND NOT {entry})"),
-        }
-    }
-
-    /// What is not younger than a revision, and what was there before the first change of each key that changed since.
-    fn past(&mut self, revision: Revision, filter: &Filter) -> String {
-        let at = self.place(Box::new(signed(revision.get())));
-        let conditions: String =
-            filter.selector.requirements.iter().map(|requirement| self.past_condition(requirement)).collect();
-        format!(
-            "SELECT v.* FROM (
-                SELECT c.key, c.revision FROM current c WHERE {} AND c.revision <= {at}
-                UNION ALL
-                SELECT f.key, f.previous FROM (SELECT DISTINCT ON (key) key, previous FROM version
-                    WHERE revision > {at} AND {} ORDER BY key, revision) f WHERE f.previous IS NOT NULL
-             ) n JOIN version v ON v.revision = n.revision WHERE true {conditions} ORDER BY n.key",
-            self.range("c.key"),
-            self.range("key")
-        )
-    }
-
-    fn past_condition(&mut self, requirement: &Requirement) -> String {
-        let (map, name) = match &requirement.subject {
-            Subject::Label(name) => ("l", name),
-            Subject::Field(name) => ("f", name),
-        };
-        let name = self.place(Box::new(name.clone()));
-        let value = format!("(v.attributes::jsonb -> '{map}' ->> {name}::text)");
-        match &requirement.test {
-            Test::Equals(wanted) => format!(" AND {value} = {}", self.place(Box::new(wanted.clone()))),
-            Test::In(values) => {
-                let values: Vec<String> = values.iter().cloned().collect();
-                format!(" AND {value} = ANY({})", self.place(Box::new(values)))
-            }
-            Test::NotIn(values) => {
-                let values: Vec<String> = values.iter().cloned().collect();
-                format!(" AND ({value} IS NULL OR NOT {value} = ANY({}))", self.place(Box::new(values)))
-            }
-            Test::Exists => format!(" AND {value} IS NOT NULL"),
-            Test::Absent => format!(" AND {value} IS NULL"),
-        }
-    }
-}
-
-fn bounds(row: &SqlRow, from: usize) -> Bounds {
-    Bounds { head: Revision::new(unsigned(row, from)), horizon: Revision::new(unsigned(row, from + 1)) }
-}
-
-fn read_record(row: &SqlRow, keys: &SharedKeyring) -> Result<Record, Error> {
-    let is_tombstone: bool = row.get(13);
-    let previous: Option<i64> = row.get(14);
-    let open = |row: Row| row.into_stored(keys).map(Arc::new);
-    let after = if is_tombstone { None } else { Some(open(read_row(row, 5))?) };
-    let before = if previous.is_some() { Some(open(read_row(row, 15))?) } else { None };
-    Ok(Record { revision: Revision::new(unsigned(row, 7)), before, after })
+    let open = |row: Option<Row>| row.map(|row| row.into_stored(keys).map(Arc::new)).transpose();
+    Ok(Record { revision, before: open(before)?, after: open(after)? })
 }
 
 /// Reads the columns of [`COLUMNS`], from one on.

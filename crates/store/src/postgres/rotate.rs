@@ -11,7 +11,7 @@ use std::sync::PoisonError;
 
 use tokio::sync::oneshot;
 
-use super::counter::{take_counter, used_keys};
+use super::counter::{take_trusted_counter, used_keys};
 use super::query::{COLUMNS, read_row, signed};
 use super::rows::note_key;
 use super::seen::Seen;
@@ -83,7 +83,7 @@ impl Rotation {
     ) -> Result<Progress, Error> {
         let failed = |error: tokio_postgres::Error| harmless(&error);
         session.client.batch_execute("BEGIN").await.map_err(failed)?;
-        take_counter(session, seen).await?;
+        take_trusted_counter(session, seen).await?;
         let used = used_keys(session).await.map_err(failed)?;
         if used.first().is_some_and(|newest| newest.id > self.target) {
             let cause = "another process has begun to seal everything with a newer key".into();
@@ -128,7 +128,7 @@ impl Rotation {
     /// Takes the old keys out of the file; nobody adds one at the same time.
     async fn forget(&self, session: &Session, seen: &Seen, keys: &SharedKeyring) -> Result<(), Error> {
         session.client.batch_execute("BEGIN").await.map_err(|error| harmless(&error))?;
-        take_counter(session, seen).await?;
+        take_trusted_counter(session, seen).await?;
         change(keys, |keys| {
             keys.reload()?;
             keys.forget_keys_before(self.target)
@@ -140,7 +140,7 @@ impl Rotation {
 async fn try_begin(session: &Session, seen: &Seen, keys: &SharedKeyring) -> Result<KeyId, Error> {
     let failed = |error: tokio_postgres::Error| harmless(&error);
     session.client.batch_execute("BEGIN").await.map_err(failed)?;
-    take_counter(session, seen).await?;
+    take_trusted_counter(session, seen).await?;
     let used = used_keys(session).await.map_err(failed)?;
     let target = change(keys, |keys| {
         keys.reload()?;

@@ -1,15 +1,17 @@
 //! What a batch writes, as rows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
 
+use lanai_types::Sha256Digest;
 use tokio_postgres::types::ToSql;
 
 use super::query::signed;
 use super::session::Session;
-use crate::plan::{Changes, IndexChange};
+use crate::plan::{Changes, IndexChange, Task, World};
 use crate::row::{Row, SharedKeyring};
 use crate::seal::Fingerprint;
+use crate::transaction::Blob;
 use crate::watch::Record;
 use crate::{Error, Key, Revision, Stored};
 
@@ -179,12 +181,54 @@ impl Net {
     }
 }
 
-pub(crate) async fn write_blobs(session: &Session, changes: &Changes) -> Result<(), tokio_postgres::Error> {
-    for blob in &changes.blobs {
-        let sql = "INSERT INTO blob (digest, content) VALUES ($1, $2)";
-        session.execute(sql, &[&blob.digest().as_bytes().as_slice(), &&blob.content()[..]]).await?;
+/// Content that was sent before the counter was taken.
+#[derive(Debug, Default)]
+pub(crate) struct Uploaded {
+    /// Of what was not there.
+    digests: BTreeSet<Sha256Digest>,
+}
+
+impl Uploaded {
+    /// Sends the content of all blobs of a batch that are not there, in one order for all processes.
+    pub(crate) async fn send(session: &Session, tasks: &[Task]) -> Result<Self, tokio_postgres::Error> {
+        let blobs: BTreeMap<_, _> =
+            tasks.iter().flat_map(Task::blobs).map(|blob| (blob.digest(), blob)).collect();
+        let mut uploaded = Self::default();
+        for blob in blobs.into_values() {
+            if insert_blob(session, blob).await? > 0 {
+                uploaded.digests.insert(blob.digest());
+            }
+        }
+        Ok(uploaded)
     }
-    Ok(())
+
+    /// What was sent with a batch counts as new until something that names it is written.
+    pub(crate) fn are_new(&self, world: &mut World) {
+        world.blobs.retain(|digest| !self.digests.contains(digest));
+    }
+
+    /// Takes back what nothing names, and sends what was swept while it was thought to be there.
+    pub(crate) async fn settle(
+        mut self,
+        session: &Session,
+        changes: &Changes,
+    ) -> Result<(), tokio_postgres::Error> {
+        for blob in &changes.blobs {
+            if !self.digests.remove(&blob.digest()) {
+                insert_blob(session, blob).await?;
+            }
+        }
+        if self.digests.is_empty() {
+            return Ok(());
+        }
+        let idle: Vec<&[u8]> = self.digests.iter().map(|digest| digest.as_bytes().as_slice()).collect();
+        session.execute("DELETE FROM blob WHERE digest = ANY($1)", &[&idle]).await.map(drop)
+    }
+}
+
+async fn insert_blob(session: &Session, blob: &Blob) -> Result<u64, tokio_postgres::Error> {
+    let sql = "INSERT INTO blob (digest, content) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+    session.execute(sql, &[&blob.digest().as_bytes().as_slice(), &&blob.content()[..]]).await
 }
 
 pub(crate) async fn write_leases(session: &Session, changes: &Changes) -> Result<(), tokio_postgres::Error> {

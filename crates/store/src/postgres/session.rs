@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
+use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::error::{Severity, SqlState};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, NoTls, Row, Statement};
@@ -106,8 +108,13 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// Sets what the address does not say.
+    /// Sets what the address does not say. Only servers that can be written to are asked, whatever it says: what a standby shows is old.
     pub(crate) fn new(mut config: Config, schema: String) -> Self {
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        // A server whose sessions only read until they say otherwise is none the less one.
+        let options = [config.get_options().unwrap_or_default(), "-c default_transaction_read_only=off"];
+        let options = options.join(" ");
+        config.options(options.trim());
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT_TIMEOUT);
         }
@@ -127,6 +134,8 @@ impl Address {
 pub(crate) struct Session {
     pub(crate) client: Client,
     statements: Mutex<HashMap<String, Statement>>,
+    /// The server does not take writes any more.
+    is_read_only: AtomicBool,
     /// Moves what is sent and received; ends with the client, or tells it the error.
     _driver: JoinHandle<()>,
 }
@@ -137,7 +146,26 @@ impl Session {
         let (client, connection) = address.config.connect(NoTls).await?;
         let driver = tokio::spawn(async move { drop(connection.await) });
         client.batch_execute(&format!("SET search_path = {}; {SETTINGS}", address.schema)).await?;
-        Ok(Self { client, statements: Mutex::default(), _driver: driver })
+        Ok(Self {
+            client,
+            statements: Mutex::default(),
+            is_read_only: AtomicBool::new(false),
+            _driver: driver,
+        })
+    }
+
+    /// True if nothing more can be asked here.
+    fn is_over(&self) -> bool {
+        self.client.is_closed() || self.is_read_only.load(Ordering::Relaxed)
+    }
+
+    /// Looks at an answer: a server that has become a standby is left.
+    fn looked_at<T>(&self, answer: Result<T, tokio_postgres::Error>) -> Result<T, tokio_postgres::Error> {
+        answer.inspect_err(|error| {
+            if error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION) {
+                self.is_read_only.store(true, Ordering::Relaxed);
+            }
+        })
     }
 
     pub(crate) async fn prepare(&self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
@@ -160,7 +188,7 @@ impl Session {
         arguments: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, tokio_postgres::Error> {
         let statement = self.prepare(sql).await?;
-        self.client.query(&statement, arguments).await
+        self.looked_at(self.client.query(&statement, arguments).await)
     }
 
     pub(crate) async fn execute(
@@ -169,7 +197,7 @@ impl Session {
         arguments: &[&(dyn ToSql + Sync)],
     ) -> Result<u64, tokio_postgres::Error> {
         let statement = self.prepare(sql).await?;
-        self.client.execute(&statement, arguments).await
+        self.looked_at(self.client.execute(&statement, arguments).await)
     }
 }
 
@@ -187,7 +215,7 @@ impl Link {
 
     pub(crate) async fn session(&self) -> Result<Arc<Session>, Error> {
         let mut place = self.session.lock().await;
-        if let Some(session) = place.as_ref().filter(|session| !session.client.is_closed()) {
+        if let Some(session) = place.as_ref().filter(|session| !session.is_over()) {
             return Ok(session.clone());
         }
         let session = Arc::new(Session::connect(&self.address).await.map_err(|fault| fault.harmless())?);
@@ -204,7 +232,7 @@ impl Link {
         let first = self.session().await?;
         match first.query(sql, arguments).await {
             Ok(rows) => Ok(rows),
-            Err(_) if first.client.is_closed() => {
+            Err(_) if first.is_over() => {
                 self.session().await?.query(sql, arguments).await.map_err(|error| harmless(&error))
             }
             Err(error) => Err(harmless(&error)),

@@ -11,14 +11,14 @@ use tokio_postgres::types::ToSql;
 
 use super::compact::slice;
 use super::counter::{take_counter, used_keys};
-use super::follow::{Follower, jump};
+use super::follow::Follower;
 use super::load::{load_blobs, load_leases, lock};
 use super::query::{COLUMNS, read_row, signed};
 use super::rotate::{Progress, Rotation, ready_to_seal};
-use super::rows::{Net, Versions, write_blobs, write_leases};
-use super::seen::{Seen, lost, new_stamp};
+use super::rows::{Net, Uploaded, Versions, write_leases};
+use super::seen::{Seen, lost, new_gap, new_stamp};
 use super::session::{Link, Session, at_commit, harmless, is_about_the_request};
-use crate::compaction::Compaction;
+use crate::compaction::{self, Compaction};
 use crate::plan::{Needs, Outcome, Task, World};
 use crate::row::{SharedKeyring, unsealable};
 use crate::watch::Record;
@@ -32,6 +32,9 @@ const MAX_BATCH: usize = 256;
 
 /// Bytes of values and blobs after which a batch takes no more.
 const MAX_BATCH_BYTES: usize = 16 << 20;
+
+/// Objects and leases after which a batch takes no more.
+const MAX_BATCH_KEYS: usize = 2_000;
 
 type Reply = oneshot::Sender<Result<Outcome, Error>>;
 
@@ -84,7 +87,10 @@ impl From<tokio_postgres::Error> for Failure {
 struct Done {
     outcomes: Vec<Result<Outcome, Error>>,
     records: Vec<Record>,
-    stamp: Option<i64>,
+    /// What had been seen, and is there.
+    before: Seen,
+    /// What is there now.
+    newest: Seen,
     horizon: Revision,
 }
 
@@ -107,13 +113,14 @@ impl Writer {
     /// Does something, with all that waits and can be done with it.
     async fn take(&mut self, first: Message, queue: &mut mpsc::Receiver<Message>) {
         let (mut tasks, mut replies) = (Vec::new(), Vec::new());
-        let mut bytes = 0;
+        let (mut bytes, mut keys) = (0, 0);
         let mut next = Some(first);
         let mut other = None;
         while let Some(message) = next.take() {
             match message {
                 Message::Task { task, reply } => {
                     bytes += task.weight();
+                    keys += task.touches();
                     tasks.push(task);
                     replies.push(reply);
                 }
@@ -122,7 +129,7 @@ impl Writer {
                     break;
                 }
             }
-            if tasks.len() < MAX_BATCH && bytes < MAX_BATCH_BYTES {
+            if tasks.len() < MAX_BATCH && bytes < MAX_BATCH_BYTES && keys < MAX_BATCH_KEYS {
                 next = queue.try_recv().ok();
             }
         }
@@ -130,7 +137,7 @@ impl Writer {
             self.batch(tasks, replies).await;
         }
         match other {
-            Some(Message::Compact { up_to, reply }) => self.begin_compaction(up_to, Some(reply)),
+            Some(Message::Compact { up_to, reply }) => self.ask_compaction(up_to, reply).await,
             Some(Message::Rotate { reply }) => self.begin_rotation(reply).await,
             Some(Message::Task { .. }) | None => {}
         }
@@ -140,11 +147,11 @@ impl Writer {
         // Who shares a batch with something that cannot be written is none the worse for it.
         let again = if tasks.len() > 1 { tasks.clone() } else { Vec::new() };
         match self.try_batch(tasks).await {
-            Ok(done) => self.written(done, replies),
+            Ok(done) => self.written(done, replies).await,
             Err(Failure { scope: Scope::Task, .. }) if !again.is_empty() => {
                 for (task, reply) in again.into_iter().zip(replies) {
                     match self.try_batch(vec![task]).await {
-                        Ok(done) => self.written(done, vec![reply]),
+                        Ok(done) => self.written(done, vec![reply]).await,
                         Err(Failure { error, .. }) => drop(reply.send(Err(error))),
                     }
                 }
@@ -157,10 +164,10 @@ impl Writer {
         }
     }
 
-    fn written(&mut self, done: Done, replies: Vec<Reply>) {
-        let Done { outcomes, records, stamp, horizon } = done;
+    async fn written(&mut self, done: Done, replies: Vec<Reply>) {
+        let Done { outcomes, records, before, newest, horizon } = done;
         let head = records.last().map(|record| record.revision);
-        self.follower.written(records, stamp);
+        self.follower.written(records, before, newest).await;
         for (reply, outcome) in replies.into_iter().zip(outcomes) {
             let _ = reply.send(outcome);
         }
@@ -194,18 +201,23 @@ impl Writer {
         let mut world = World::default();
         self.load_objects(session, &needs, &mut world).await?;
         load_leases(session, &needs, &mut world).await?;
+        // Content may take long; nobody waits for it but those who share the batch.
+        let uploaded = Uploaded::send(session, &tasks).await?;
         // From here on everybody else waits.
-        let seen = self.seen();
-        let counter = take_counter(session, &seen).await?;
-        if !counter.testimony.confirms(&seen) {
+        let before = self.seen();
+        let testimony = take_counter(session, &before).await?;
+        if !testimony.confirms(&before) {
             session.client.batch_execute("ROLLBACK").await?;
-            self.follower.reset(jump(session, &seen).await?);
+            self.follower.move_ahead(session, &before).await?;
+            self.follower.readers.hint.notify_one();
             return Err(lost().into());
         }
-        world.head = counter.testimony.head.get();
-        world.fence = counter.fence;
-        let horizon = counter.testimony.horizon;
+        world.head = testimony.head.get();
+        world.fence = testimony.fence;
+        world.fence_gap = new_gap()?;
+        let horizon = testimony.horizon;
         load_blobs(session, &needs, &mut world).await?;
+        uploaded.are_new(&mut world);
         let may_seal = if tasks.iter().any(|task| task.seals().is_some()) {
             ready_to_seal(&self.keys, used_keys(session).await?.first())
         } else {
@@ -218,12 +230,16 @@ impl Writer {
         let outcomes: Vec<_> = tasks.into_iter().map(step).collect();
         if world.changes.is_empty() {
             session.client.batch_execute("ROLLBACK").await?;
-            return Ok(Done { outcomes, records: Vec::new(), stamp: None, horizon });
+            return Ok(Done { outcomes, records: Vec::new(), before, newest: testimony.newest(), horizon });
         }
         let stamp = new_stamp()?;
+        uploaded.settle(session, &world.changes).await?;
         self.write(session, &world, stamp).await?;
         session.client.batch_execute("COMMIT").await.map_err(|error| at_commit(&error))?;
-        Ok(Done { outcomes, records: world.changes.records, stamp: Some(stamp), horizon })
+        // The stamp of the counter is that of the newest revision.
+        let stamp = if world.changes.records.is_empty() { testimony.stamp } else { Some(stamp) };
+        let newest = Seen { revision: Revision::new(world.head), stamp, fence: world.fence };
+        Ok(Done { outcomes, records: world.changes.records, before, newest, horizon })
     }
 
     async fn load_objects(
@@ -252,14 +268,11 @@ impl Writer {
         let net = Net::of(&changes.records);
         let head = signed(world.head);
         let fence = signed(world.fence);
-        // The stamp of the counter is that of the newest revision.
         let stamp = (!changes.records.is_empty()).then_some(stamp);
         let notice = world.head.to_string();
         let counter: [&(dyn ToSql + Sync); 3] = [&head, &fence, &stamp];
         let hint: [&(dyn ToSql + Sync); 2] = [&self.channel, &notice];
-        // Before what names them.
-        write_blobs(session, changes).await?;
-        // The rest is sent together.
+        // All of it is sent together.
         let (versions, net, leases, counter, hint) = tokio::join!(
             versions.write(session),
             net.write(session),
@@ -274,7 +287,19 @@ impl Writer {
         failures.into_iter().next().map_or(Ok(()), |error| Err(error.into()))
     }
 
-    fn begin_compaction(&mut self, up_to: Revision, reply: Option<oneshot::Sender<Result<Revision, Error>>>) {
+    /// Begins what can be done; what was never given does not concern those who wait for another one.
+    async fn ask_compaction(&mut self, up_to: Revision, reply: compaction::Reply) {
+        match self.follower.readers.bounds().await {
+            Ok(found) if up_to > found.head => {
+                drop(reply.send(Err(Error::TooNew { asked: up_to, current: found.head })));
+            }
+            Ok(found) if up_to <= found.horizon => drop(reply.send(Ok(found.horizon))),
+            Ok(_) => self.begin_compaction(up_to, Some(reply)),
+            Err(error) => drop(reply.send(Err(error))),
+        }
+    }
+
+    fn begin_compaction(&mut self, up_to: Revision, reply: Option<compaction::Reply>) {
         let compaction = self.compaction.get_or_insert_with(|| Compaction::new(up_to));
         compaction.extend(up_to, reply);
     }
@@ -282,26 +307,32 @@ impl Writer {
     async fn compact_some(&mut self) {
         let Some(mut compaction) = self.compaction.take() else { return };
         match self.compact_slice(compaction.target).await {
-            Ok(horizon) if horizon < compaction.target => {
-                self.follower.forget(horizon);
-                self.compaction = Some(compaction);
-            }
             Ok(horizon) => {
                 self.follower.forget(horizon);
-                compaction.answer(&Ok(horizon));
+                if !compaction.reached(horizon) {
+                    self.compaction = Some(compaction);
+                }
             }
             // Who cannot forget now forgets later.
-            Err(error) => compaction.answer(&Err(error)),
+            Err(error) => compaction.fail(&error),
         }
     }
 
     async fn compact_slice(&self, target: Revision) -> Result<Revision, Error> {
         let session = self.link.session().await?;
         let done = slice(&session, &self.seen(), target).await;
+        self.look_if_lost(&done);
         if done.is_err() && !session.client.is_closed() {
             let _ = session.client.batch_execute("ROLLBACK").await;
         }
         done
+    }
+
+    /// A server that has lost something is moved ahead by whoever follows.
+    fn look_if_lost<T>(&self, done: &Result<T, Error>) {
+        if done.as_ref().is_err_and(|error| *error == lost()) {
+            self.follower.readers.hint.notify_one();
+        }
     }
 
     /// One that is going on serves whoever asks for another one.
@@ -311,6 +342,7 @@ impl Writer {
                 Ok(session) => Rotation::begin(&session, &self.seen(), &self.keys).await,
                 Err(error) => Err(error),
             };
+            self.look_if_lost(&begun);
             match begun {
                 Ok(rotation) => self.rotation = Some(rotation),
                 Err(error) => return drop(reply.send(Err(error))),
@@ -327,6 +359,7 @@ impl Writer {
             Ok(session) => rotation.slice(&session, &self.seen(), &self.keys).await,
             Err(error) => Err(error),
         };
+        self.look_if_lost(&done);
         match done {
             Ok(Progress::More) => self.rotation = Some(rotation),
             Ok(Progress::Done) => rotation.answer(&Ok(())),

@@ -6,15 +6,14 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::RESTORE_JUMP;
 use super::compact::slice;
 use super::open::{
     DATABASE, Found, OpenError, connect, connect_to_look, identify, lasting_log_damage, take_lock, unfit,
 };
-use super::query::{Bounds, bounds, signed};
+use super::query::{Bounds, bounds, signed, unsigned};
 use super::schema::{self, MIGRATIONS};
 use super::verify::{Finding, Verified, verify};
-use crate::{Error, Revision};
+use crate::{Error, Jump, Revision};
 
 /// Why there is no backup, or no restored store.
 #[derive(Debug, thiserror::Error)]
@@ -95,8 +94,9 @@ pub fn backup(folder: &Path, target: &Path) -> Result<Verified, BackupError> {
 /// Makes the store of a data directory from a backup. There must be no store in it; a key file stays as it is.
 ///
 /// The store goes on at a revision that nothing ever had, and its history begins there: who knew the lost store is told
-/// [`Expired`](Error::Expired) and lists again, and nobody can take something old for something new.
-pub fn restore(backup: &Path, folder: &Path) -> Result<Restored, BackupError> {
+/// [`Expired`](Error::Expired) and lists again, and nobody can take something old for something new. One backup may be restored twice:
+/// each time with a jump of its own.
+pub fn restore(backup: &Path, folder: &Path, ahead: Jump) -> Result<Restored, BackupError> {
     fs::create_dir_all(folder).map_err(|source| BackupError::Io { path: folder.to_owned(), source })?;
     let _lock = take_lock(folder)?;
     let target = folder.join(DATABASE);
@@ -112,7 +112,7 @@ pub fn restore(backup: &Path, folder: &Path) -> Result<Restored, BackupError> {
             return Err(OpenError::NotAStore { path: backup.to_owned(), why }.into());
         }
         copy(&from, backup, &fresh)?;
-        let restored = jump(&fresh)?;
+        let restored = jump(&fresh, ahead)?;
         settle(&fresh, &target)?;
         Ok(restored)
     })();
@@ -163,21 +163,24 @@ fn check(path: &Path) -> Result<Verified, BackupError> {
 }
 
 /// Moves a copy ahead of everything that its store can have given out.
-fn jump(path: &Path) -> Result<Restored, BackupError> {
+fn jump(path: &Path, far: Jump) -> Result<Restored, BackupError> {
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     schema::migrate(&mut connection, MIGRATIONS).map_err(|error| unfit(path, error))?;
     let Bounds { head, .. } = bounds(&connection)?;
     while slice(&mut connection, head)? < head {}
-    let ahead = Revision::new(head.get().saturating_add(RESTORE_JUMP).min(i64::MAX as u64));
+    let wrong = |source| BackupError::Sqlite { path: path.to_owned(), source };
+    let fence = connection.query_row("SELECT fence FROM meta", [], |row| unsigned(row, 0)).map_err(wrong)?;
+    let ahead = Revision::new(far.ahead_of(head.get())?);
+    let fence = Revision::new(far.ahead_of(fence)?);
     // Who had a lease may have lost it in the lost store: nobody has one.
     connection
         .execute("DELETE FROM lease", [])
         .and_then(|_| {
             connection.execute(
-                "UPDATE meta SET head = ?1, horizon = ?1, fence = fence + ?2",
-                [signed(ahead), signed(Revision::new(RESTORE_JUMP))],
+                "UPDATE meta SET head = ?1, horizon = ?1, fence = ?2",
+                [signed(ahead), signed(fence)],
             )
         })
-        .map_err(|source| BackupError::Sqlite { path: path.to_owned(), source })?;
+        .map_err(wrong)?;
     Ok(Restored { backup: head, head: ahead })
 }

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
 use super::candidates::Candidates;
 use super::fault::harmless;
 use crate::list::{At, ListRequest, Page, within};
-use crate::row::{Row, SharedKeyring, attributes};
+use crate::row::{Row, SharedKeyring, attributes, is_for_others};
 use crate::transaction::sha256;
 use crate::watch::{Record, WatchFrom};
 use crate::{Error, Filter, Key, Revision, Stored};
@@ -129,6 +129,7 @@ pub(crate) fn log(
     connection: &mut Connection,
     after: Revision,
     limit: usize,
+    filter: &Filter,
     keys: &SharedKeyring,
 ) -> Result<Vec<Record>, Error> {
     let snapshot = connection.transaction().map_err(|error| harmless(&error))?;
@@ -151,7 +152,7 @@ pub(crate) fn log(
         let is_next = found.revision == expected;
         let missing =
             || Error::Damaged { what: format!("revision {expected} is missing in the history that is kept") };
-        match if is_next { found.open(keys) } else { Err(missing()) } {
+        match if is_next { found.open(filter, keys) } else { Err(missing()) } {
             Ok(record) => records.push(record),
             // What is whole is handed out first.
             Err(_) if !records.is_empty() => break,
@@ -180,13 +181,13 @@ impl RawRecord {
         self.after.iter().chain(&self.before).map(|row| row.value.len()).sum()
     }
 
-    fn open(self, keys: &SharedKeyring) -> Result<Record, Error> {
+    fn open(self, filter: &Filter, keys: &SharedKeyring) -> Result<Record, Error> {
+        let revision = Revision::new(self.revision);
         let open = |row: Option<Row>| row.map(|row| row.into_stored(keys).map(Arc::new)).transpose();
-        Ok(Record {
-            revision: Revision::new(self.revision),
-            before: open(self.before)?,
-            after: open(self.after)?,
-        })
+        if is_for_others(self.before.iter().chain(&self.after), filter) {
+            return Ok(Record { revision, before: None, after: None });
+        }
+        Ok(Record { revision, before: open(self.before)?, after: open(self.after)? })
     }
 }
 

@@ -265,15 +265,13 @@ impl Work {
         match done {
             Ok(horizon) => {
                 self.feed.forget(horizon);
-                if horizon < compaction.target {
+                if !compaction.reached(horizon) {
                     self.compaction = Some(compaction);
-                } else {
-                    compaction.answer(&Ok(horizon));
                 }
             }
             Err(error) => {
                 self.note(&error);
-                compaction.answer(&Err(error));
+                compaction.fail(&error);
             }
         }
     }

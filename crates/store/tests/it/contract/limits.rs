@@ -1,7 +1,10 @@
 //! Every limit, on its edge.
 
 use lanai_store::error::Invalid;
-use lanai_store::{Blob, Error, Limits, ListRequest, Object, Store, Test, Transaction, WatchRequest, Write};
+use lanai_store::{
+    Blob, Condition, Error, Limits, ListRequest, Object, Presence, Store, Test, Transaction, WatchRequest,
+    Write,
+};
 use lanai_types::ByteSize;
 
 use crate::support::{claim, equals, key, labelled, list, object, under, with_label};
@@ -13,6 +16,7 @@ pub const SMALL: Limits = Limits {
     max_blobs: 3,
     max_blob: ByteSize::kib(100),
     max_writes: 4,
+    max_conditions: 2,
     max_transaction: ByteSize::kib(110),
     max_history: 10_000,
     max_window: 100,
@@ -66,6 +70,13 @@ pub async fn limits_hold_on_their_edges(store: &dyn Store) {
     };
     assert_eq!(refused(many(100, 4)).await, None);
     assert_eq!(refused(many(200, 5)).await, Some(Invalid::TooManyWrites { found: 5, limit: 4 }));
+
+    let guarded = |first: usize, number: usize| {
+        let absent = |at| Condition::Presence { key: key(&format!("b/x/{at}")), expected: Presence::Absent };
+        Transaction { conditions: (0..number).map(absent).collect(), ..many(first, 1) }
+    };
+    assert_eq!(refused(guarded(300, 2)).await, None);
+    assert_eq!(refused(guarded(301, 3)).await, Some(Invalid::TooManyConditions { found: 3, limit: 2 }));
 
     assert_eq!(refused(with_blobs("a/x/9", vec![vec![2; 102_400], vec![3; 10_240]])).await, None);
     let too_large = refused(with_blobs("a/x/10", vec![vec![4; 102_400], vec![5; 10_241]])).await;

@@ -5,12 +5,16 @@ use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use lanai_testkit::skip;
 
 /// A server that ends with this.
 pub struct Cluster {
-    folder: tempfile::TempDir,
+    folder: Arc<tempfile::TempDir>,
+    /// Where its files are, in the folder.
+    data: &'static str,
+    port: u16,
     programs: PathBuf,
     user: Option<User>,
     disk: Disk,
@@ -50,7 +54,7 @@ impl Cluster {
         if let Some(user) = user {
             chown(folder.path(), Some(user.id), Some(user.group)).unwrap();
         }
-        let cluster = Self { folder, programs, user, disk };
+        let cluster = Self { folder: Arc::new(folder), data: "data", port: 5432, programs, user, disk };
         cluster.run(
             "initdb",
             &[
@@ -71,7 +75,82 @@ impl Cluster {
 
     /// The address for clients.
     pub fn address(&self) -> String {
-        format!("host={} user=lanai dbname=postgres", self.folder.path().display())
+        format!("host={} port={} user=lanai dbname=postgres", self.folder.path().display(), self.port)
+    }
+
+    /// Starts a server that follows this one, and has all that this one has now.
+    #[allow(dead_code, reason = "benchmarks have no standby")]
+    pub fn standby(&self) -> Self {
+        let host = self.folder.path().to_str().unwrap();
+        self.run(
+            "pg_basebackup",
+            &[
+                "--pgdata",
+                "standby",
+                "--write-recovery-conf",
+                "--checkpoint=fast",
+                "--no-sync",
+                "--host",
+                host,
+                "--username",
+                "lanai",
+            ],
+        );
+        let standby = Self {
+            folder: self.folder.clone(),
+            data: "standby",
+            port: self.port + 1,
+            programs: self.programs.clone(),
+            user: self.user,
+            disk: self.disk,
+        };
+        standby.begin();
+        standby
+    }
+
+    /// The address of a server and its standby, which stands first.
+    #[allow(dead_code, reason = "benchmarks have no standby")]
+    pub fn address_of_both(&self, standby: &Self) -> String {
+        let host = self.folder.path().display();
+        let (first, second) = (standby.port, self.port);
+        format!("host={host},{host} port={first},{second} user=lanai dbname=postgres")
+    }
+
+    /// Makes a standby a server that is written to.
+    #[allow(dead_code, reason = "benchmarks have no standby")]
+    pub fn promote(&self) {
+        self.run("pg_ctl", &["promote", "--wait", "--silent", "--pgdata", self.data]);
+    }
+
+    /// Copies the tables of a store into another schema, as they are.
+    #[allow(dead_code, reason = "benchmarks do not copy")]
+    pub fn copy(&self, from: &str, to: &str) {
+        let tables = [
+            "meta",
+            "version",
+            "current",
+            "attribute",
+            "blob",
+            "blob_use",
+            "lease",
+            "seal_key",
+            "schema_version",
+        ];
+        let copies = tables.map(|table| {
+            format!(
+                "CREATE TABLE {to}.{table} (LIKE {from}.{table} INCLUDING ALL);
+                 INSERT INTO {to}.{table} SELECT * FROM {from}.{table};"
+            )
+        });
+        self.ask(&format!("BEGIN; CREATE SCHEMA {to}; {} COMMIT", copies.concat()));
+    }
+
+    /// Puts one store in the place of another one, as a fail-over does.
+    #[allow(dead_code, reason = "benchmarks do not fail")]
+    pub fn replace(&self, schema: &str, with: &str) {
+        self.ask(&format!(
+            "BEGIN; ALTER SCHEMA {schema} RENAME TO lost_{schema}; ALTER SCHEMA {with} RENAME TO {schema}; COMMIT"
+        ));
     }
 
     /// Starts the server, and waits until it answers.
@@ -82,17 +161,19 @@ impl Cluster {
             Disk::Unsynced => "off",
         };
         let folder = self.folder.path().display();
-        let options =
-            format!("-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync={fsync}");
+        let options = format!(
+            "-c listen_addresses='' -c port={} -c unix_socket_directories='{folder}' -c fsync={fsync}",
+            self.port
+        );
         self.run(
             "pg_ctl",
-            &["start", "--wait", "--silent", "--pgdata", "data", "--log", "log", "--options", &options],
+            &["start", "--wait", "--silent", "--pgdata", self.data, "--log", "log", "--options", &options],
         );
     }
 
     /// Ends the server as a crash does.
     pub fn crash(&self) {
-        self.run("pg_ctl", &["stop", "--mode", "immediate", "--silent", "--pgdata", "data"]);
+        self.run("pg_ctl", &["stop", "--mode", "immediate", "--silent", "--pgdata", self.data]);
     }
 
     /// Asks the server in SQL.
@@ -104,6 +185,8 @@ impl Cluster {
             &[
                 "--no-psqlrc",
                 "--tuples-only",
+                "--port",
+                &self.port.to_string(),
                 "--host",
                 host,
                 "--username",
@@ -138,7 +221,10 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        self.crash();
+        // A test may have ended it already.
+        if self.folder.path().join(self.data).join("postmaster.pid").exists() {
+            self.crash();
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use lanai_store::{Error, Object, PostgresStore, Store};
 use super::cluster::{Cluster, Disk};
 use super::open;
 use crate::judge::LIMITS;
-use crate::support::{event, key, object, rev, text, under, watch_after};
+use crate::support::{event, key, object, rev, signal, text, under, watch_after};
 
 const SECRET: &str = "correct horse battery staple";
 
@@ -74,7 +74,20 @@ async fn a_key_is_replaced_under_several_processes() {
     assert!(matches!(&error, Error::Sealed { cause, .. } if cause.contains("key 2")), "{error}");
     assert!(apart.get(&key("secrets/a/1")).await.is_err());
     apart.create(key("a/c/1"), object("no secret")).await.unwrap();
+    // It says so, and watches that are not concerned go on.
+    let mut others = watch_after(&apart, 0, under("a")).await;
+    assert_eq!(event(&mut others).await.change.subject().key, key("a/c/1"));
+    let mut secrets = watch_after(&apart, 0, under("secrets")).await;
+    assert!(matches!(signal(&mut secrets).await, Err(Error::Sealed { .. })));
+    two.create(key("secrets/d/1"), Object::sealed(SECRET)).await.unwrap();
+    let sealed = || matches!(apart.trouble(), Some(Error::Sealed { .. }));
+    while !sealed() {
+        tokio::task::yield_now().await;
+    }
     fs::copy(keys.path().join("store.key"), copy.path().join("store.key")).unwrap();
+    while sealed() {
+        tokio::task::yield_now().await;
+    }
     apart.create(key("secrets/c/1"), Object::sealed(SECRET)).await.unwrap();
     assert_eq!(text(&one.get(&key("secrets/c/1")).await.unwrap().unwrap().object), SECRET);
     one.rotate_key().await.unwrap();

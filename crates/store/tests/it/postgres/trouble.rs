@@ -133,3 +133,133 @@ async fn nothing_reads_a_whole_table() {
     drop(store);
     assert_eq!(scans(), before);
 }
+
+/// The writes of all tasks that wait together are more than the locks for which a server has room.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_large_transactions_at_once_are_written() {
+    let Some(cluster) = Cluster::start("store::postgres::trouble::large", Disk::Unsynced) else { return };
+    let keys = tempfile::tempdir().unwrap();
+    let store = Arc::new(open(&cluster, keys.path(), "large", LIMITS).await);
+    let mut clients = tokio::task::JoinSet::new();
+    for at in 0..20 {
+        let store = store.clone();
+        clients.spawn(async move {
+            let create = |name: usize| lanai_store::Write::Create {
+                key: key(&format!("a/x/{at}-{name}")),
+                object: object(""),
+            };
+            let writes = (0..1_000).map(create).collect();
+            store.commit(lanai_store::Transaction { writes, ..Default::default() }).await
+        });
+    }
+    while let Some(done) = clients.join_next().await {
+        done.unwrap().unwrap();
+    }
+    assert_eq!(store.current().await.unwrap(), rev(20_000));
+    // Small ones go on beside them.
+    assert_eq!(store.create(key("a/y/1"), object("")).await.unwrap(), rev(20_001));
+}
+
+/// A connection on which nothing can be written any more is left, and not asked for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_that_has_become_read_only_is_left() {
+    let Some(cluster) = Cluster::start("store::postgres::trouble::read_only", Disk::Unsynced) else { return };
+    let keys = tempfile::tempdir().unwrap();
+    let store = open(&cluster, keys.path(), "standby", LIMITS).await;
+    store.create(key("a/x/1"), object("")).await.unwrap();
+    cluster.ask(
+        "CREATE TABLE left_behind AS SELECT pid FROM pg_stat_activity;
+         CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             IF EXISTS (SELECT 1 FROM public.left_behind WHERE pid = pg_backend_pid()) THEN
+                 RAISE 'standby' USING ERRCODE = '25006'; END IF;
+             RETURN NEW; END $$;
+         CREATE TRIGGER refuse BEFORE INSERT ON standby.version FOR EACH ROW EXECUTE FUNCTION refuse()",
+    );
+    let error = store.create(key("a/x/2"), object("")).await.unwrap_err();
+    assert!(matches!(error, Error::Unavailable { .. }), "{error:?}");
+    store.create(key("a/x/2"), object("")).await.unwrap();
+}
+
+/// A watch that is behind the window asks the tables; while nobody answers, it waits.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_watch_that_reads_from_the_tables_waits_for_the_server() {
+    let Some(cluster) = Cluster::start("store::postgres::trouble::waits", Disk::Unsynced) else { return };
+    let keys = tempfile::tempdir().unwrap();
+    let store = open(&cluster, keys.path(), "waits", Limits { max_window: 1, ..LIMITS }).await;
+    for at in 1..=5 {
+        store.create(key(&format!("a/x/{at}")), object("")).await.unwrap();
+    }
+    let mut watch = watch_after(&store, 0, under("a")).await;
+    cluster.crash();
+    let watching = tokio::spawn(async move { events(&mut watch, 5).await });
+    // The watch has asked by the time that another question failed.
+    for _ in 0..10 {
+        assert!(store.current().await.is_err());
+        tokio::task::yield_now().await;
+    }
+    cluster.begin();
+    assert_eq!(watching.await.unwrap().len(), 5);
+}
+
+/// Content is on its way while others write.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_blob_on_its_way_holds_up_nobody() {
+    let Some(cluster) = Cluster::start("store::postgres::trouble::blobs", Disk::Unsynced) else { return };
+    let keys = tempfile::tempdir().unwrap();
+    let one = open(&cluster, keys.path(), "blobs", LIMITS).await;
+    let two = open(&cluster, keys.path(), "blobs", LIMITS).await;
+    let blob = lanai_store::Blob::new("content");
+    let (client, connection) =
+        tokio_postgres::connect(&cluster.address(), tokio_postgres::NoTls).await.unwrap();
+    let driver = tokio::spawn(connection);
+    // Somebody else is about to write the same content, and takes long.
+    let insert = format!(
+        "BEGIN; INSERT INTO blobs.blob VALUES ('\\x{}', 'content')",
+        blob.digest().to_string().trim_start_matches("sha256:")
+    );
+    client.batch_execute(&insert).await.unwrap();
+    let writer = {
+        let (one, blob) = (one.clone(), blob.clone());
+        tokio::spawn(async move {
+            let named = lanai_store::Object { blobs: [blob.digest()].into(), ..object("") };
+            let create = lanai_store::Write::Create { key: key("a/x/1"), object: named };
+            one.commit(lanai_store::Transaction { blobs: vec![blob], ..create.into() }).await
+        })
+    };
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+    while cluster.ask(waiting).trim() == "0" {}
+    assert_eq!(two.create(key("a/x/2"), object("")).await.unwrap(), rev(1));
+    client.batch_execute("ROLLBACK").await.unwrap();
+    writer.await.unwrap().unwrap();
+    assert_eq!(two.blob(&blob.digest()).await.unwrap().unwrap(), *blob.content());
+    // Content of something that is refused does not stay.
+    let other = lanai_store::Blob::new("unused");
+    let named = lanai_store::Object { blobs: [other.digest()].into(), ..object("") };
+    let create = lanai_store::Write::Create { key: key("a/x/1"), object: named };
+    let refused = lanai_store::Transaction { blobs: vec![other.clone()], ..create.into() };
+    let (refused, written) = tokio::join!(one.commit(refused), one.create(key("a/x/3"), object("")));
+    assert!(matches!(refused, Err(Error::Conflict { .. })), "{refused:?}");
+    written.unwrap();
+    assert_eq!(cluster.ask("SELECT count(*) FROM blobs.blob").trim(), "1");
+    drop(client);
+    driver.await.unwrap().unwrap();
+}
+
+/// Who asks for too much does not fail those who do not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_compaction_fails_alone() {
+    let Some(cluster) = Cluster::start("store::postgres::trouble::compaction", Disk::Unsynced) else {
+        return;
+    };
+    let keys = tempfile::tempdir().unwrap();
+    let store = open(&cluster, keys.path(), "compacted", LIMITS).await;
+    for first in 0..4 {
+        let create =
+            |at: u64| lanai_store::Write::Create { key: key(&format!("a/{first}/{at}")), object: object("") };
+        let writes = (0..1_000).map(create).collect();
+        store.commit(lanai_store::Transaction { writes, ..Default::default() }).await.unwrap();
+    }
+    let (right, wrong) = tokio::join!(store.compact(rev(3_500)), store.compact(rev(1_000_000)));
+    assert_eq!(right.unwrap(), rev(3_500));
+    assert_eq!(wrong.unwrap_err(), Error::TooNew { asked: rev(1_000_000), current: rev(4_000) });
+}

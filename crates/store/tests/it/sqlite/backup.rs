@@ -3,8 +3,9 @@
 use std::fs;
 use std::sync::Arc;
 
-use lanai_store::sqlite::{BackupError, RESTORE_JUMP, backup, restore, verify};
-use lanai_store::{Blob, Condition, Error, Object, Store, Transaction, WatchRequest, Write};
+use lanai_store::jump::RESTORE_JUMP;
+use lanai_store::sqlite::{BackupError, backup, restore, verify};
+use lanai_store::{Blob, Condition, Error, Jump, Object, Store, Transaction, WatchRequest, Write};
 
 use super::{close, open};
 use crate::support::{claim, key, lines, list, object, rev, text, under};
@@ -57,7 +58,7 @@ async fn a_restored_store_goes_on_where_nothing_was() {
     store.update(key("a/x/1"), rev(1), object("lost")).await.unwrap();
     drop(store);
 
-    let restored = restore(&target, &second).unwrap();
+    let restored = restore(&target, &second, Jump::of(0)).unwrap();
     assert_eq!((restored.backup, restored.head), (rev(4), rev(4 + RESTORE_JUMP)));
     fs::copy(first.join("store.key"), second.join("store.key")).unwrap();
     let store = open(&second);
@@ -82,6 +83,34 @@ async fn a_restored_store_goes_on_where_nothing_was() {
     close(store, &second);
 }
 
+/// The store that was made first has given out numbers as well.
+#[tokio::test]
+async fn one_backup_restored_twice_gives_no_number_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, target) = (folder.path().join("first"), folder.path().join("backup"));
+    let store = open(&first);
+    store.create(key("a/x/1"), object("one")).await.unwrap();
+    backup(&first, &target).unwrap();
+    drop(store);
+    let mut known = Vec::new();
+    for at in 0..2 {
+        let again = folder.path().join(format!("again-{at}"));
+        restore(&target, &again, Jump::by_chance().unwrap()).unwrap();
+        let store = open(&again);
+        let revision = store.update(key("a/x/1"), rev(1), object(&format!("by {at}"))).await.unwrap();
+        let fence = store.acquire(claim("work", "ann", 0, 10)).await.unwrap().fence;
+        if let Some((earlier, shown)) = known.pop() {
+            let error = store.update(key("a/x/1"), earlier, object("stale")).await.unwrap_err();
+            assert!(matches!(error, Error::Conflict { .. }), "what the other store wrote: {error:?}");
+            assert!(store.get(&key("a/x/1")).await.unwrap().unwrap().revision != earlier);
+            let error = store.renew(&shown, claim("work", "ann", 1, 10)).await.unwrap_err();
+            assert!(matches!(error, Error::Fenced { .. }), "what the other store gave: {error:?}");
+        }
+        known.push((revision, fence));
+        close(store, &again);
+    }
+}
+
 #[tokio::test]
 async fn nothing_is_overwritten() {
     let folder = tempfile::tempdir().unwrap();
@@ -91,9 +120,9 @@ async fn nothing_is_overwritten() {
     store.create(key("a/x/1"), object("one")).await.unwrap();
     backup(&first, &target).unwrap();
     assert!(matches!(backup(&first, &target), Err(BackupError::Exists { .. })));
-    assert!(matches!(restore(&target, &first), Err(BackupError::Open(_))), "it is in use");
+    assert!(matches!(restore(&target, &first, Jump::of(0)), Err(BackupError::Open(_))), "it is in use");
     drop(store);
-    assert!(matches!(restore(&target, &first), Err(BackupError::Exists { .. })));
+    assert!(matches!(restore(&target, &first, Jump::of(0)), Err(BackupError::Exists { .. })));
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");
 }
@@ -111,7 +140,7 @@ async fn a_damaged_backup_is_not_restored() {
     fs::write(&target, bytes).unwrap();
     let findings = verify(&target).unwrap().findings;
     assert_eq!(findings[0].to_string(), "\"a/x/1\" at revision 1 has another checksum");
-    let error = restore(&target, &folder.path().join("second")).unwrap_err();
+    let error = restore(&target, &folder.path().join("second"), Jump::of(0)).unwrap_err();
     assert!(matches!(error, BackupError::Damaged { .. }), "{error:?}");
     assert!(!folder.path().join("second/store.db").exists());
 }
