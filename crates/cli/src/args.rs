@@ -67,9 +67,9 @@ pub(crate) struct Get {
 pub(crate) enum Format {
     /// Scalars without quotes, collections as they are written
     Text,
-    /// Everything as it is written, comments included
+    /// Everything as it is written, comments included; an alias as what it stands for
     Yaml,
-    /// JSON, aliases and merge keys resolved
+    /// JSON, aliases and merge keys resolved; numbers keep their digits
     Json,
 }
 

@@ -2,6 +2,7 @@
 
 mod fmt;
 mod get;
+mod json;
 mod select;
 mod set;
 

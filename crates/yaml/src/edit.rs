@@ -4,6 +4,7 @@
 //! ones have none, and removed ones leave a cut. `emit` turns the marks into splices.
 
 mod anchors;
+mod beside;
 mod by_path;
 mod entries;
 mod marks;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use crate::content::{Content, CopyError};
 use crate::document::Document;
 use crate::node::NodeRef;
-use crate::tree::{Kind, NodeId, Note, Tree};
+use crate::tree::{Kind, NOWHERE, NodeId, Note, Tree};
 use proof::KeptComments;
 
 pub use proof::Harm;
@@ -150,6 +151,8 @@ impl<'a> NodeMut<'a> {
         let content = Content::detached(merged, None)?;
         let id =
             self.proved(KeptComments::Stay, |node| node.insert_entry(key, &content, entries::Spot::Last))?;
+        // What is said beside the value is about the place that it comes from.
+        self.tree().node_mut(id).comments = NOWHERE;
         self.tree().notes.push(Note::MergedValueCopied { key: key.into() });
         Ok(NodeMut { document: self.document, id })
     }

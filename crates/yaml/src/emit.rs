@@ -114,7 +114,7 @@ struct Emitter<'a> {
     notation: OnceCell<Notation>,
     /// Lines end with `\r\n`.
     crlf: bool,
-    /// The block scalar at the end of the text was told that it has no line break.
+    /// A block scalar at the end of the text, if there is one, was told that it has no line break.
     finished_last: Cell<bool>,
     /// The splices of collections that are put together as a whole, until the walk comes to them.
     composed: RefCell<HashMap<NodeId, Vec<Splice>>>,

@@ -1,6 +1,7 @@
 //! The tree of one document: an arena of small nodes that point into the source.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
 
 use crate::lookup::Tables;
 use crate::syntax::token::Span;
@@ -317,6 +318,8 @@ pub(crate) struct Tree {
     pub tables: Tables,
     /// Aliases exist, so that look-ups must follow them.
     pub has_aliases: bool,
+    /// What aliases named when it was first asked for. Edits make no aliases: what is not in it has none.
+    pub aliased: OnceLock<Arc<HashSet<NodeId>>>,
     /// It uses more than the plain part of YAML, so that edits are proved.
     pub delicate: bool,
 }
@@ -356,6 +359,7 @@ impl Tree {
             notes: Vec::new(),
             tables: Tables::default(),
             has_aliases: false,
+            aliased: OnceLock::new(),
             delicate: false,
         }
     }

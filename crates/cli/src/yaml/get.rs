@@ -2,6 +2,7 @@
 
 use lanai_yaml::{Document, Kind, NodeRef};
 
+use super::json;
 use super::select::{Purpose, choose};
 use crate::args::{Format, Get};
 use crate::failure::Failure;
@@ -25,10 +26,7 @@ pub(super) fn run(get: &Get, io: &mut Io<'_>) -> Result<Exit, Failure> {
 /// The node as text that ends with a line break. The root of a document is shown with the comments around it.
 fn show(node: NodeRef<'_>, whole: Option<&Document>, format: Format) -> Result<String, String> {
     match format {
-        Format::Json => {
-            let value: serde_json::Value = node.deserialize().map_err(|error| error.to_string())?;
-            serde_json::to_string_pretty(&value).map(closed).map_err(|error| error.to_string())
-        }
+        Format::Json => json::write(node).map(closed),
         Format::Text if node.target().kind() == Kind::Scalar => {
             Ok(closed(node.target().value().into_owned()))
         }

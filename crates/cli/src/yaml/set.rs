@@ -77,9 +77,14 @@ impl Edit {
             Self::Set { content, comment } => {
                 // The edit may change what the path names an item by.
                 let place = document.root().index_path(path);
-                document.set(path, content.clone()).map_err(|error| error.to_string())?;
-                let Some(comment) = comment else { return Ok(()) };
-                document.set_line_comment(&written(&place), comment).map_err(|error| error.to_string())
+                let both = document.edit_together(|document| {
+                    document.set(path, content.clone())?;
+                    match comment {
+                        Some(comment) => document.set_line_comment(&written(&place), comment),
+                        None => Ok(()),
+                    }
+                });
+                both.map_err(|error: lanai_yaml::edit::Error| error.to_string())
             }
         }
     }
@@ -88,8 +93,10 @@ impl Edit {
 /// What people may not expect of an edit that was done as asked.
 fn surprises(before: &Document, after: &Document, path: &Path) -> Vec<String> {
     let mut found = Vec::new();
-    if let Some((Segment::Key(key), parent)) = path.segments().last().zip(path.parent()) {
-        let mapping = before.root().find(&parent).ok().into_iter();
+    for (at, segment) in path.segments().iter().enumerate() {
+        let Segment::Key(key) = segment else { continue };
+        let above: Path = path.segments()[..at].iter().cloned().collect();
+        let mapping = before.root().find(&above).ok().into_iter();
         let keys = mapping.flat_map(|mapping| mapping.target().entries()).map(|(found, _)| found.target());
         if keys.filter(|found| found.kind() == Kind::Scalar && found.value() == *key).count() > 1 {
             found.push(format!(

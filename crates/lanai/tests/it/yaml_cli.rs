@@ -148,6 +148,45 @@ fn values_are_printed_as_yaml_and_json() {
 }
 
 #[test]
+fn numbers_keep_their_digits_in_json() {
+    let text = "big: 12345678901234567890123\nsmall: 1.50\nhex: 0x1f\nold: 012\nl: [1e3, {a: -0.10}]\nno: []\nno2: {}\n";
+    let folder = Folder::with(&[("f.yaml", text), ("inf.yaml", "a: 1\nb: [1, -.inf]\nc: .NaN\n")]);
+    let json = "{\n  \"big\": 12345678901234567890123,\n  \"small\": 1.50,\n  \"hex\": 31,\n  \"old\": 10,\n  \"l\": [\n    1e3,\n    \
+                {\n      \"a\": -0.10\n    }\n  ],\n  \"no\": [],\n  \"no2\": {}\n}\n";
+    folder.check(&["get", "f.yaml", ".", "-o", "json"], 0, json, "");
+    let refused = |path: &str, number: &str, line: usize| {
+        let why = format!("error: inf.yaml: line {line}: JSON has no word for the number \"{number}\"\n");
+        folder.check(&["get", "inf.yaml", path, "-o", "json"], 1, "", &why);
+    };
+    refused(".", "-.inf", 2);
+    refused("c", ".NaN", 3);
+    folder.check(&["get", "inf.yaml", "a", "-o", "json"], 0, "1\n", "");
+}
+
+#[test]
+fn an_alias_is_printed_as_what_it_stands_for() {
+    let folder = Folder::with(&[("f.yaml", "a: &x \"08\"\nb: *x\nc: &m\n  d: *x\ne: *m\n")]);
+    folder.check(&["get", "f.yaml", "b", "-o", "yaml"], 0, "\"08\"\n", "");
+    folder.check(&["get", "f.yaml", "a", "-o", "yaml"], 0, "&x \"08\"\n", "");
+    folder.check(&["get", "f.yaml", "e"], 0, "d: *x\n", "");
+}
+
+#[test]
+fn a_value_and_its_comment_take_the_place_of_one_beside_a_dash_or_an_anchor() {
+    check_set("- # first step\n  name: a\n", &["[0]", "8", "--comment", "NEW"], "- 8 # NEW\n");
+    check_set("x: &a # top\n  7 # la\n", &["x", "8", "--comment", "NEW"], "x: &a\n  8 # NEW\n");
+    check_set("x: &a # top\ny: 1\n", &["x", "8", "--comment", "NEW"], "x: &a 8 # NEW\ny: 1\n");
+}
+
+#[test]
+fn a_key_that_stands_twice_on_the_way_is_noted() {
+    let folder = Folder::with(&[("f.yaml", "a:\n  x: 1\n\na:\n  z: 2\n")]);
+    let note = "note: the key \"a\" stands more than once in a mapping; the first one was meant\n";
+    folder.check(&["set", "f.yaml", "a.z", "3"], 0, "", note);
+    assert_eq!(folder.text("f.yaml"), "a:\n  x: 1\n  z: 3\n\na:\n  z: 2\n");
+}
+
+#[test]
 fn standard_input_is_read_and_edited_into_standard_output() {
     let folder = Folder::with(&[]);
     let check = |arguments: &[&str], input: &str, expected: &str| {

@@ -1,6 +1,7 @@
 //! Aliases whose anchors go.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use super::{Error, NodeMut};
 use crate::tree::{Kind, NodeId, Note, Tree};
@@ -42,7 +43,14 @@ impl NodeMut<'_> {
             return;
         }
         let above = std::iter::successors(Some(self.id), |id| tree.node(*id).parent.get());
-        let anchored: Vec<NodeId> = above.filter(|id| tree.anchor_of(*id).is_some()).collect();
+        let is_noted = |id: &NodeId| {
+            let noted = tree.notes.iter().filter_map(|note| match note {
+                Note::AliasesFollow { anchor, .. } => Some(anchor.as_str()),
+                Note::AliasExpanded { .. } | Note::AnchorGone { .. } | Note::MergedValueCopied { .. } => None,
+            });
+            noted.into_iter().any(|anchor| tree.anchor_of(*id) == Some(anchor))
+        };
+        let anchored: Vec<NodeId> = above.filter(|id| tree.is_aliased(*id) && !is_noted(id)).collect();
         if anchored.is_empty() {
             return;
         }
@@ -54,7 +62,7 @@ impl NodeMut<'_> {
             let anchor = tree.anchor_of(id)?.to_owned();
             Some(Note::AliasesFollow { anchor, aliases: *aliases.get(&id)? })
         });
-        let follow: Vec<Note> = follow.filter(|note| !tree.notes.contains(note)).collect();
+        let follow: Vec<Note> = follow.collect();
         self.tree().notes.extend(follow);
     }
 }
@@ -69,10 +77,27 @@ enum Going {
 impl Tree {
     /// The aliases outside of a node that name it or something below it.
     fn aliases_of(&self, id: NodeId, going: Going) -> Vec<NodeId> {
+        if !self.has_aliased(id) {
+            return Vec::new();
+        }
         let inside: HashSet<NodeId> = self.subtree(id).into_iter().collect();
         let goes = |target: NodeId| inside.contains(&target) && (going == Going::Whole || target != id);
         let outside = self.subtree(self.root).into_iter().filter(|node| !inside.contains(node));
         outside.filter(|node| self.target_of(*node).is_some_and(goes)).collect()
+    }
+
+    /// Whether aliases name a node, or did before an edit.
+    fn is_aliased(&self, id: NodeId) -> bool {
+        let aliased = self.aliased.get_or_init(|| {
+            let ids = (0..self.nodes.len()).map(NodeId::new);
+            Arc::new(ids.filter_map(|id| self.target_of(id)).collect())
+        });
+        aliased.contains(&id)
+    }
+
+    /// Whether aliases name a node or something below it, or did before an edit.
+    pub(super) fn has_aliased(&self, id: NodeId) -> bool {
+        self.has_aliases && self.subtree(id).into_iter().any(|id| self.is_aliased(id))
     }
 
     /// The name of an alias that does not follow the anchor that it means, or follows another of the same name.

@@ -18,7 +18,7 @@ impl Document {
     /// [`Error::NotFound`] says how far the path leads; [`Error::Copy`]. The document is as it was before.
     pub fn set(&mut self, path: &Path, value: impl Into<Content>) -> Result<(), Error> {
         let value = value.into();
-        self.all_or_nothing(|document| document.set_content(path, value))
+        self.all_or_nothing(path, |document| document.set_content(path, value))
     }
 
     fn set_content(&mut self, path: &Path, value: Content) -> Result<(), Error> {
@@ -38,7 +38,7 @@ impl Document {
     /// # Errors
     /// [`Error::NotFound`] when the path leads through something that is no collection.
     pub fn remove(&mut self, path: &Path) -> Result<bool, Error> {
-        self.all_or_nothing(|document| document.remove_entry(path))
+        self.all_or_nothing(path, |document| document.remove_entry(path))
     }
 
     fn remove_entry(&mut self, path: &Path) -> Result<bool, Error> {
@@ -76,7 +76,7 @@ impl Document {
     /// # Errors
     /// [`Error::NotFound`], [`Error::NotAComment`].
     pub fn set_line_comment(&mut self, path: &Path, text: &str) -> Result<(), Error> {
-        self.all_or_nothing(|document| document.put_line_comment(path, text))
+        self.all_or_nothing(path, |document| document.put_line_comment(path, text))
     }
 
     fn put_line_comment(&mut self, path: &Path, text: &str) -> Result<(), Error> {
@@ -91,13 +91,35 @@ impl Document {
     }
 
     /// Does an edit, and takes it back as a whole when it fails: aliases on the way may have been expanded by then.
-    fn all_or_nothing<T>(&mut self, edit: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
-        let before = self.tree.has_aliases.then(|| Arc::clone(&self.tree));
+    fn all_or_nothing<T>(
+        &mut self,
+        path: &Path,
+        edit: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let before = self.may_expand(path).then(|| Arc::clone(&self.tree));
         let result = edit(self);
         if let (Err(_), Some(before)) = (&result, before) {
             self.tree = before;
         }
         result
+    }
+
+    /// Whether an edit at a path may expand aliases: one on the way, or those of what is there.
+    fn may_expand(&self, path: &Path) -> bool {
+        if !self.tree.has_aliases {
+            return false;
+        }
+        let mut at = self.root();
+        for segment in path.segments() {
+            let merged = matches!(segment, Segment::Key(key) if at.own_entry(key).is_none());
+            let Some(next) = step(at, segment) else { return at.kind() == Kind::Alias };
+            if at.kind() == Kind::Alias || merged {
+                return true;
+            }
+            at = next;
+        }
+        let key = at.key().map(|key| key.id);
+        std::iter::once(at.id).chain(key).any(|id| self.tree.has_aliased(id))
     }
 
     /// Goes down a path that exists.

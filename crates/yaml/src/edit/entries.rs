@@ -313,6 +313,7 @@ impl NodeMut<'_> {
         let source = Arc::clone(&self.document.source);
         let tree = self.tree();
         tree.hand_up_comment(id, &source);
+        tree.claim_comments(last, &source);
         tree.hand_down_comments(first, last, &source);
         let whole = tree.node(id).state < State::Edited;
         let in_source = tree.node(first).state != State::New;

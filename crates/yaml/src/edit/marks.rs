@@ -195,7 +195,7 @@ impl Tree {
 }
 
 impl Comments {
-    fn slot(&mut self, place: CommentPlace) -> &mut Option<Comment> {
+    pub(super) fn slot(&mut self, place: CommentPlace) -> &mut Option<Comment> {
         match place {
             CommentPlace::Head => &mut self.head,
             CommentPlace::Line => &mut self.line,

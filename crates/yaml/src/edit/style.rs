@@ -140,6 +140,12 @@ impl NodeMut<'_> {
         }
         let id = if place == CommentPlace::Line { self.owner_of_line() } else { self.id };
         let tree = self.tree();
+        if place == CommentPlace::Line {
+            if tree.is_left_out(id) {
+                tree.claim_comment(id, &source);
+            }
+            tree.drop_other_parts(id, &source);
+        }
         let text = if place == CommentPlace::Line {
             text.lines().collect::<Vec<_>>().join(" ")
         } else {

@@ -32,6 +32,7 @@ impl NodeMut<'_> {
     }
 
     fn set_content(&mut self, content: &Content) -> Result<(), Error> {
+        self.claim_comments();
         let Some(scalar) = content.scalar().filter(|scalar| self.keeps_properties(scalar)) else {
             return self.replace(content);
         };
@@ -41,6 +42,15 @@ impl NodeMut<'_> {
             self.write_comment(CommentPlace::Line, &comment);
         }
         Ok(())
+    }
+
+    /// Takes the comments beside the node back from whom readers gave them to.
+    fn claim_comments(&mut self) {
+        let id = self.id;
+        if self.document.tree.delicate {
+            let source = Arc::clone(&self.document.source);
+            self.tree().claim_comments(id, &source);
+        }
     }
 
     /// Whether the node is a scalar whose tag, if it has one, fits the new text as well.
@@ -93,6 +103,7 @@ impl NodeMut<'_> {
         tree.take_place(id, new, &source);
         let from = tree.node(new).clone();
         let cut = tree.node(id).is(Fact::Reshaped);
+        let same_kind = tree.node(id).kind == from.kind && tree.node(id).style == Style::Block;
         let parent = tree.node(id).parent.get().filter(|_| tree.node(id).is(Fact::Key));
         tree.forget_entries([Some(id), parent].into_iter().flatten());
         let node = tree.node_mut(id);
@@ -101,7 +112,8 @@ impl NodeMut<'_> {
         node.facts.put(Fact::String, from.is(Fact::String));
         node.facts.put(Fact::Cooked, false);
         node.facts.put(Fact::Reshaped, false);
-        node.column = NOWHERE;
+        // Entries of the same kind stand where the old ones stood.
+        node.column = if same_kind && from.style == Style::Block { node.column } else { NOWHERE };
         tree.adopt(id);
         let brought = tree.comments(new).cloned().unwrap_or_default();
         if cut {

@@ -110,12 +110,12 @@ impl Emitter<'_> {
     /// Before something is put behind a text that ends in a block scalar without a line break: the scalar must say that
     /// it has none.
     fn finish_last_scalar(&self, splices: &mut Vec<Splice>) {
+        if self.finished_last.replace(true) {
+            return;
+        }
         let node = self.tree.node(self.last_in_source());
         let in_source = node.state < State::Edited && node.span.end as usize == self.document.source.len();
-        if !in_source
-            || !matches!(node.style, Style::Literal | Style::Folded)
-            || self.finished_last.replace(true)
-        {
+        if !in_source || !matches!(node.style, Style::Literal | Style::Folded) {
             return;
         }
         let header = node.span.of(&self.document.source);

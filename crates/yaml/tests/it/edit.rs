@@ -282,6 +282,25 @@ fn lines_of_a_block_scalar_stay_in_their_column() {
 }
 
 #[test]
+fn a_list_that_is_replaced_keeps_the_column_of_its_dashes() {
+    let both = "args:\n  - a\nports:\n- 1\n- 2\n";
+    check(both, set(&["ports"], yaml("- 3\n")), "args:\n  - a\nports:\n- 3\n");
+    check(both, set(&["args"], yaml("- b\n")), "args:\n  - b\nports:\n- 1\n- 2\n");
+    check("a:\n    b: 1\nc:\n  d: 2\n", set(&["c"], yaml("e: 3\n")), "a:\n    b: 1\nc:\n  e: 3\n");
+    check(both, set(&["ports"], yaml("a: 1\n")), "args:\n  - a\nports:\n  a: 1\n");
+}
+
+#[test]
+fn a_merged_value_is_copied_without_what_is_said_beside_it() {
+    let input = "base: &b\n  # about x\n  x: 1 # one\nd:\n  <<: *b\n";
+    let edit = |root: &mut NodeMut<'_>| {
+        let mapping = root.reborrow().get_mut("d").expect("it is there");
+        mapping.get_mut("x").and_then(|mut x| x.set(2)).expect("it can be set");
+    };
+    check(input, edit, &format!("{input}  x: 2\n"));
+}
+
+#[test]
 fn aliases_that_follow_an_edit_below_their_anchor_are_noted() {
     let mut document = Document::parse("a: &x\n  b: 1\n  c: 2\nd: *x\n").unwrap();
     document.root_mut().get_mut("a").unwrap().get_mut("b").unwrap().set(7).unwrap();

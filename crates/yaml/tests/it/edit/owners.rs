@@ -125,3 +125,43 @@ fn a_byte_order_mark_does_not_hold_the_comment_of_the_first_entry() {
     check("\u{feff}# top\na: 1\n", &[Remove("a")], "\u{feff}{}\n");
     check("\u{feff}# top\na: 1\n", &[Set("b", "2")], "\u{feff}# top\na: 1\nb: 2\n");
 }
+
+/// As [`check`], for a value and a comment on its line, set one after the other and both at once.
+fn check_with_comment(input: &str, at: &str, expected: &str) {
+    let path: Path = at.parse().expect("it is a path");
+    let edit = |document: &mut Document| -> Result<(), lanai_yaml::edit::Error> {
+        document.set(&path, 8)?;
+        document.set_line_comment(&path, "# NEW")
+    };
+    let mut document = Document::parse(input).expect("it is YAML");
+    edit(&mut document).unwrap_or_else(|error| panic!("{error}\n{input}"));
+    assert_eq!(document.to_string(), expected);
+    let mut document = Document::parse(input).expect("it is YAML");
+    document.edit_together(edit).unwrap_or_else(|error| panic!("{error}\n{input}"));
+    assert_eq!(document.to_string(), expected);
+}
+
+#[test]
+fn a_comment_beside_a_dash_or_an_anchor_is_replaced_with_the_value() {
+    check_with_comment("- # first step\n  name: a\n", "[0]", "- 8 # NEW\n");
+    check_with_comment("x: &a # top\n  c # la\n", "x", "x: &a\n  8 # NEW\n");
+    check_with_comment("x: &a # top\ny: 1\n", "x", "x: &a 8 # NEW\ny: 1\n");
+    check_with_comment("- # todo\n- x\n", "[0]", "- 8 # NEW\n- x\n");
+    check_with_comment("- &a # todo\n- x # y\n", "[0]", "- &a 8 # NEW\n- x # y\n");
+    check_with_comment("k:\n- # todo\n", "k[0]", "k:\n- 8 # NEW\n");
+    check_with_comment("- # one\n- # two\n# head\n- b\n", "[1]", "- # one\n- 8 # NEW\n# head\n- b\n");
+}
+
+#[test]
+fn a_comment_beside_an_item_that_is_left_out_is_in_its_list() {
+    check("k:\n- # todo\nz: 1\n", &[Set("k", "7")], "k: 7\nz: 1\n");
+    check("k:\n- # todo\nz: 1\n", &[Remove("k")], "z: 1\n");
+    check("k:\n- # todo\nz: 1\n", &[Remove("k[0]")], "k: []\nz: 1\n");
+    check("k:\n- # todo\n- a\n", &[Remove("k[0]")], "k:\n- a\n");
+    check("k:\n- # todo\n- a\n", &[Remove("k[1]")], "k:\n- # todo\n");
+    check("k: &a # todo\nz: 1\n", &[Set("k", "7")], "k: &a 7 # todo\nz: 1\n");
+    check("k: &a # todo\nz: 1\n", &[Remove("k")], "z: 1\n");
+    check("k: &a # todo\nz: 1\n", &[Remove("z")], "k: &a # todo\n");
+    check("k:\n  j: &a # todo\nz: 1\n", &[Set("k", "7")], "k: 7\nz: 1\n");
+    check("k:\n- # todo\n", &[Set("k[]", "1"), Remove("k[1]")], "k:\n- # todo\n");
+}
