@@ -117,7 +117,7 @@ fn certificates_of_a_credential_are_trusted() {
     let authorization = Some(basic(USER, PASSWORD));
     let world = World::with(
         Kind::Http,
-        Behaviour { tls, authorization, ..Behaviour::default() },
+        Behaviour { authorization, tls, ..Behaviour::default() },
         Arc::new(NoJournal),
     );
     assert!(world.address.starts_with("https://"), "{}", world.address);

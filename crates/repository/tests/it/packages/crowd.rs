@@ -1,5 +1,6 @@
 //! Many writers at once, an outsider among them, and processes that are killed.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use std::thread;
 use lanai_repository::Silent;
 use lanai_repository::packages::{Intent, Journal, NoJournal, Operation, Outcome, Repository, WriteError};
 
-use super::{Kind, Secrets, World, open, publish_content, repositories, snapshot, write};
+use super::{Kind, PASSWORD, Secrets, USER, World, open, publish_content, repositories, snapshot, write};
 
 /// `make soak` asks for all of it.
 fn is_soak() -> bool {
@@ -180,9 +181,13 @@ fn a_process_that_publishes() {
 fn start(world: &World, name: usize) -> Child {
     let orders =
         [world.home.path().to_str().expect("a plain name"), &world.address, &name.to_string()].join("\n");
+    start_with("packages::crowd::a_process_that_publishes", CHILD, &orders)
+}
+
+fn start_with(test: &str, variable: &str, orders: &str) -> Child {
     #[allow(clippy::disallowed_methods, reason = "a process that can be killed")]
     let mut command = Command::new(std::env::current_exe().expect("tests know where they are"));
-    command.args(["--exact", "packages::crowd::a_process_that_publishes"]).env(CHILD, orders);
+    command.args(["--exact", test]).env(variable, orders);
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
 }
 
@@ -222,9 +227,13 @@ fn check_kills(kind: Kind, kills: usize) {
 
 /// How many revisions there are, without asking git.
 fn count(world: &World) -> usize {
+    count_of(world, "p")
+}
+
+fn count_of(world: &World, package: &str) -> usize {
     let packed = fs::read_to_string(world.folder.join("packed-refs")).unwrap_or_default();
-    let packed = packed.lines().filter(|line| line.contains(" refs/tags/p/")).count();
-    let loose = fs::read_dir(world.folder.join("refs/tags/p")).into_iter().flatten().flatten();
+    let packed = packed.lines().filter(|line| line.contains(&format!(" refs/tags/{package}/"))).count();
+    let loose = fs::read_dir(world.folder.join("refs/tags").join(package)).into_iter().flatten().flatten();
     packed + loose.filter(|entry| entry.path().extension().is_none()).count()
 }
 
@@ -234,4 +243,130 @@ fn a_killed_process_leaves_nothing_that_the_next_one_cannot_settle() {
     for kind in [Kind::Own, Kind::Near] {
         check_kills(kind, kills);
     }
+}
+
+// ---- many writers, killed
+
+const CROWD: &str = "LANAI_TEST_CROWD";
+
+/// What a process of many writers is to do.
+struct Orders {
+    home: PathBuf,
+    address: String,
+    package: String,
+    writers: usize,
+    publishes: usize,
+}
+
+impl Orders {
+    fn text(&self) -> String {
+        let Self { home, address, package, writers, publishes } = self;
+        format!("{}\n{address}\n{package}\n{writers}\n{publishes}", home.display())
+    }
+
+    fn read(text: &str) -> Self {
+        let mut lines = text.split('\n');
+        let mut next = || lines.next().expect("all orders are there").to_owned();
+        let (home, address, package) = (next().into(), next(), next());
+        let mut number = || next().parse().expect("a number");
+        Self { home, address, package, writers: number(), publishes: number() }
+    }
+}
+
+/// Not a test of its own: a process that settles what the one before it left, then publishes what is not there yet, from
+/// many threads. Without its orders it does nothing.
+#[test]
+fn a_process_of_many_writers() {
+    let Ok(orders) = std::env::var(CROWD) else { return };
+    let orders = Orders::read(&orders);
+    let secrets = Arc::new(Secrets::default());
+    let password = PASSWORD.to_owned();
+    secrets.set("ns/git", lanai_repository::Proof::Basic { user: USER.to_owned(), password });
+    let files = Files(orders.home.join("journal"));
+    let all = repositories(&orders.home, &secrets, Arc::new(Files(orders.home.join("journal"))));
+    let repository = open(&all, &orders.address, "ns/git", "");
+    for (path, intent) in files.left() {
+        assert_ne!(repository.recover(&intent, &Silent).unwrap(), Outcome::Unknown);
+        fs::remove_file(path).unwrap();
+    }
+    let (_, seen) = snapshot(&repository);
+    let there: BTreeSet<_> = seen.revisions.iter().map(|found| found.workspace.to_string()).collect();
+    thread::scope(|scope| {
+        for writer in 0..orders.writers {
+            let (orders, there, repository) = (&orders, &there, &repository);
+            scope.spawn(move || {
+                for number in 0..orders.publishes {
+                    let name = format!("w{writer}-{number}-{}", orders.package);
+                    if there.contains(&name) {
+                        continue;
+                    }
+                    loop {
+                        match write(repository, publish_content(&orders.package, &name, &name)) {
+                            Err(WriteError::Contended { .. }) => {}
+                            done => break drop(done.unwrap()),
+                        }
+                    }
+                }
+            });
+        }
+    });
+}
+
+/// Many writers publish while somebody pushes to main, and their process is killed again and again.
+fn check_killed_crowd(kind: Kind, writers: usize, publishes: usize, kills: usize) {
+    let world = World::new(kind);
+    write(&world.open(), Operation::CreateBranch).expect("it works");
+    fs::create_dir_all(world.home.path().join("journal")).expect("a folder");
+    let mut outside = Vec::new();
+    let (mut killed, mut package) = (0, 0);
+    // What is finished before all kills are done begins again with another package.
+    while killed < kills {
+        package += 1;
+        let package = format!("p{package}");
+        let (home, address) = (world.home.path().to_owned(), world.address.clone());
+        let orders = Orders { home, address, package: package.clone(), writers, publishes };
+        loop {
+            let mut child = start_with("packages::crowd::a_process_of_many_writers", CROWD, &orders.text());
+            let begun = count_of(&world, &package);
+            let enough = begun + (killed * 7919) % 12.min(writers * publishes);
+            let ended = loop {
+                if let Some(ended) = child.try_wait().expect("it can be asked") {
+                    break Some(ended);
+                }
+                if killed < kills && count_of(&world, &package) >= enough {
+                    break None;
+                }
+                thread::yield_now();
+            };
+            if let Some(ended) = ended {
+                assert!(ended.success(), "a process failed by itself");
+                break;
+            }
+            for _ in 0..(killed * 104_729) % 3_000_000 {
+                std::hint::spin_loop();
+            }
+            child.kill().expect("it is killed");
+            child.wait().expect("it ends");
+            killed += 1;
+            outside.extend(world.try_outsider(&format!("outside/{killed}")));
+        }
+        let repository = world.restarted(Arc::new(NoJournal));
+        let (_, seen) = snapshot(&repository);
+        let of_package = seen.revisions.iter().filter(|found| found.package.to_string() == package);
+        let mut numbers: Vec<_> =
+            of_package.map(|found| found.revision.get()).filter(|number| *number > 0).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (1..).take(writers * publishes).collect::<Vec<_>>(), "dense, and each once");
+    }
+    assert!(!outside.is_empty(), "somebody else came through");
+    for commit in outside {
+        world.git(&["merge-base", "--is-ancestor", &commit, "main"]);
+    }
+    world.fsck();
+}
+
+#[test]
+fn many_writers_whose_process_is_killed_lose_nothing() {
+    let (writers, publishes, kills) = if is_soak() { (16, 20, 200) } else { (4, 2, 3) };
+    check_killed_crowd(Kind::Http, writers, publishes, kills);
 }
