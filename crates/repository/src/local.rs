@@ -28,6 +28,10 @@ pub(crate) struct Head {
     pub(crate) commit: Option<CommitId>,
 }
 
+/// A state of the file of packed refs: its inode, length and time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Packed(u64, u64, i64, i64);
+
 impl Local {
     /// Opens the repository at a path as Git finds it: in the folder, in its `.git`, or in the folder with `.git` at its
     /// end.
@@ -75,6 +79,14 @@ impl Local {
         let objects = common.join("objects");
         let fail = crate::mirror::failed("cannot read", &objects);
         fs::canonicalize(&objects).map_err(fail)
+    }
+
+    /// What the file of packed refs is now; `None` where there is none.
+    pub(crate) fn packed(path: &Path, remote: &RemoteUrl) -> Result<Option<Packed>, Error> {
+        use std::os::unix::fs::MetadataExt;
+        let (_, common) = folders(path, remote)?;
+        let found = fs::metadata(common.join("packed-refs"));
+        Ok(found.ok().map(|found| Packed(found.ino(), found.len(), found.mtime(), found.mtime_nsec())))
     }
 
     /// All refs: name, object, and what that leads to.

@@ -98,13 +98,22 @@ pub(super) fn connect(opening: &Opening<'_>, url: &Ssh, meter: &Arc<Meter>) -> R
         command = command.argument(option).argument(port.to_string());
     }
     let key = access.key_folder().map_err(|cause| unreachable(format!("its key cannot be used: {cause}")))?;
+    if !access.asks_helpers() && variant == Variant::OpenSsh {
+        // What the user of the process could prove is not the caller's.
+        for option in ["IdentityAgent=none", "IdentitiesOnly=yes"] {
+            command = command.argument("-o").argument(option);
+        }
+        if key.is_none() {
+            command = command.argument("-o").argument("IdentityFile=none");
+        }
+        command = command.argument("-F").argument("none");
+    }
     if let Some(folder) = &key {
         if variant != Variant::OpenSsh {
             return Err(unreachable("a key of a credential needs OpenSSH".to_owned()));
         }
         let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
         command = command.argument("-i").argument(path("key"));
-        command = command.argument("-o").argument("IdentitiesOnly=yes");
         if folder.path().join("known_hosts").exists() {
             command = command.argument("-o").argument(format!("UserKnownHostsFile={}", path("known_hosts")));
         }

@@ -325,7 +325,7 @@ impl Look<'_> {
             let path = self.layout.path(&package);
             let at = self.published_at(knowledge, &path, found.tree)?.unwrap_or(tip.commit);
             let mark = self.layout.deletion_mark(&package, workspace.as_str());
-            let is_marked = self.refs.tips.contains_key(&mark);
+            let is_marked = mark.is_some_and(|mark| self.refs.tips.contains_key(&mark));
             let lifecycle = if is_marked { Lifecycle::DeletionProposed } else { Lifecycle::Published };
             let (commit, tree) = (CommitId::new(our_id(at)), TreeId::new(our_id(found.tree)));
             let known = knowledge

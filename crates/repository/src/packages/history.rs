@@ -101,6 +101,11 @@ pub(crate) struct MainLine {
 }
 
 impl MainLine {
+    /// The newest commit that was looked at.
+    pub(crate) fn head(&self) -> Option<ObjectId> {
+        self.head
+    }
+
     /// Goes along first parents from the head to where the last walk began. Numbers only grow, also when a branch was
     /// moved back by force.
     pub(crate) fn follow(&mut self, history: &History, head: Option<ObjectId>) {

@@ -93,7 +93,6 @@ const PROPOSED: &str = "proposed";
 const DELETION_PROPOSED: &str = "deletionProposed";
 
 /// Branches and tags of others are not named so; those of ours always can be.
-const NAMES: &str = "names of packages and workspaces make names of refs";
 
 impl Layout {
     /// What a ref is.
@@ -156,28 +155,33 @@ impl Layout {
         }
     }
 
-    /// `refs/heads/drafts/P/W`.
-    pub fn draft(&self, package: &PackageName, workspace: &WorkspaceName) -> RefName {
+    /// The workspace of packages that are on the branch without a revision: its name, with other signs for slashes.
+    pub fn placeholder(&self) -> String {
+        self.branch.as_str().replace('/', "-")
+    }
+
+    /// `refs/heads/drafts/P/W`; `None` where no ref can be called so, which depends on the directory.
+    pub fn draft(&self, package: &PackageName, workspace: &WorkspaceName) -> Option<RefName> {
         self.branch_below(DRAFTS, package, workspace.as_str())
     }
 
     /// `refs/heads/proposed/P/W`.
-    pub fn proposed(&self, package: &PackageName, workspace: &WorkspaceName) -> RefName {
+    pub fn proposed(&self, package: &PackageName, workspace: &WorkspaceName) -> Option<RefName> {
         self.branch_below(PROPOSED, package, workspace.as_str())
     }
 
     /// `refs/heads/deletionProposed/P/X`.
-    pub fn deletion_mark(&self, package: &PackageName, last: &str) -> RefName {
+    pub fn deletion_mark(&self, package: &PackageName, last: &str) -> Option<RefName> {
         self.branch_below(DELETION_PROPOSED, package, last)
     }
 
     /// `refs/tags/P/X`.
-    pub fn tag_name(&self, package: &PackageName, last: &str) -> RefName {
-        RefName::tag(&format!("{}/{last}", self.path(package))).expect(NAMES)
+    pub fn tag_name(&self, package: &PackageName, last: &str) -> Option<RefName> {
+        RefName::tag(&format!("{}/{last}", self.path(package))).ok()
     }
 
-    fn branch_below(&self, kind: &str, package: &PackageName, last: &str) -> RefName {
-        RefName::branch(&format!("{kind}/{}/{last}", self.path(package))).expect(NAMES)
+    fn branch_below(&self, kind: &str, package: &PackageName, last: &str) -> Option<RefName> {
+        RefName::branch(&format!("{kind}/{}/{last}", self.path(package))).ok()
     }
 }
 
@@ -237,10 +241,10 @@ mod tests {
             let layout = layout(directory);
             let (package, workspace) = ("a/b".parse().unwrap(), "w1".parse().unwrap());
             let place = Place { package, last: workspace };
-            let draft = layout.draft(&place.package, &place.last);
+            let draft = layout.draft(&place.package, &place.last).unwrap();
             assert_eq!(layout.meaning(&draft), Meaning::Draft(place.clone()));
             assert_eq!(
-                layout.meaning(&layout.proposed(&place.package, &place.last)),
+                layout.meaning(&layout.proposed(&place.package, &place.last).unwrap()),
                 Meaning::Proposed(place.clone())
             );
         }

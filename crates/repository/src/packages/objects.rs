@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gix_hash::ObjectId;
@@ -12,21 +13,32 @@ use lanai_types::ByteSize;
 use crate::error::chain;
 use crate::tree::Failure;
 
-/// Objects that were read lately, by id, of all repositories together: never more than the limit.
-///
-/// Only those who come from a commit that they may see know an id to ask for, so sharing gives nothing away.
+/// Objects that were read lately, of all repositories together: never more than the limit. Each repository sees its own only:
+/// an id that a hostile one brings opens nothing of another.
 pub(crate) struct ObjectCache {
     limit: usize,
     inner: Mutex<Inner>,
+    spaces: AtomicU64,
 }
 
 #[derive(Default)]
 struct Inner {
-    objects: HashMap<ObjectId, Cached>,
+    objects: HashMap<Id, Cached>,
     /// Oldest first; an object that was asked for again is put at the end when its turn comes.
-    order: VecDeque<ObjectId>,
+    order: VecDeque<Id>,
     bytes: usize,
 }
+
+/// An object of a repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Id {
+    space: Space,
+    id: ObjectId,
+}
+
+/// Which repository an object is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Space(u64);
 
 struct Cached {
     kind: Kind,
@@ -43,7 +55,12 @@ const OVERHEAD: usize = 128;
 impl ObjectCache {
     pub(crate) fn new(limit: ByteSize) -> Self {
         let limit = usize::try_from(limit.get()).unwrap_or(usize::MAX);
-        Self { limit, inner: Mutex::default() }
+        Self { limit, inner: Mutex::default(), spaces: AtomicU64::new(0) }
+    }
+
+    /// A place for the objects of one more repository.
+    pub(crate) fn space(&self) -> Space {
+        Space(self.spaces.fetch_add(1, Ordering::Relaxed))
     }
 
     /// What it holds, in bytes.
@@ -51,14 +68,14 @@ impl ObjectCache {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner).bytes
     }
 
-    fn get(&self, id: &ObjectId) -> Option<(Kind, Arc<[u8]>)> {
+    fn get(&self, id: &Id) -> Option<(Kind, Arc<[u8]>)> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let cached = inner.objects.get_mut(id)?;
         cached.is_wanted = true;
         Some((cached.kind, Arc::clone(&cached.data)))
     }
 
-    fn put(&self, id: ObjectId, kind: Kind, data: &Arc<[u8]>) {
+    fn put(&self, id: Id, kind: Kind, data: &Arc<[u8]>) {
         let cost = data.len() + OVERHEAD;
         if data.len() > MAX_CACHED_OBJECT || cost > self.limit {
             return;
@@ -90,13 +107,14 @@ impl ObjectCache {
 pub(crate) struct Objects {
     handle: gix_odb::HandleArc,
     cache: Arc<ObjectCache>,
+    space: Space,
 }
 
 /// How many packs can be open at once. They are put together long before.
 const SLOTS: usize = 1024;
 
 impl Objects {
-    pub(crate) fn open(folder: &Path, cache: &Arc<ObjectCache>) -> io::Result<Self> {
+    pub(crate) fn open(folder: &Path, cache: &Arc<ObjectCache>, space: Space) -> io::Result<Self> {
         // Reading the folder here tells apart what gix would only notice later.
         std::fs::read_dir(folder)?;
         let options = gix_odb::store::init::Options {
@@ -104,12 +122,12 @@ impl Objects {
             ..Default::default()
         };
         let handle = gix_odb::at_opts(folder, gix_hash::Kind::Sha1, None, options)?.into_arc()?;
-        Ok(Self { handle, cache: Arc::clone(cache) })
+        Ok(Self { handle, cache: Arc::clone(cache), space })
     }
 
     /// An object, checked against its id.
     pub(crate) fn get(&self, id: ObjectId) -> Result<(Kind, Arc<[u8]>), Failure> {
-        if let Some(found) = self.cache.get(&id) {
+        if let Some(found) = self.cache.get(&Id { space: self.space, id }) {
             return Ok(found);
         }
         if id == ObjectId::empty_tree(gix_hash::Kind::Sha1) {
@@ -120,13 +138,13 @@ impl Objects {
         let data = found.map_err(|cause| Failure::Damaged(chain(&cause)))?.ok_or(Failure::Missing)?;
         data.verify_checksum(&id).map_err(|cause| Failure::Damaged(chain(&cause)))?;
         let (kind, data): (_, Arc<[u8]>) = (data.kind, data.data.into());
-        self.cache.put(id, kind, &data);
+        self.cache.put(Id { space: self.space, id }, kind, &data);
         Ok((kind, data))
     }
 
     /// The bytes of an object that must be of a kind and not larger than a folder or commit may be.
     pub(crate) fn node(&self, id: ObjectId, kind: Kind) -> Result<Arc<[u8]>, Failure> {
-        if self.cache.get(&id).is_none()
+        if self.cache.get(&Id { space: self.space, id }).is_none()
             && let Some(header) = self.header(id)?
             && header.size > crate::tree::MAX_NODE.get()
         {
@@ -157,8 +175,9 @@ impl Objects {
 mod tests {
     use super::*;
 
-    fn id(number: u8) -> ObjectId {
-        ObjectId::from_hex(format!("{number:040x}").as_bytes()).unwrap()
+    fn id(number: u8) -> Id {
+        let id = ObjectId::from_hex(format!("{number:040x}").as_bytes()).unwrap();
+        Id { space: Space(0), id }
     }
 
     #[test]
@@ -174,6 +193,7 @@ mod tests {
         assert_eq!(cache.bytes(), 10 * 1128);
         assert!(cache.get(&id(0)).is_some(), "what is wanted stays");
         assert!(cache.get(&id(1)).is_none(), "what is old goes");
+        assert!(cache.get(&Id { space: Space(1), ..id(0) }).is_none(), "what others have is not shown");
         cache.put(id(11), Kind::Blob, &vec![0; 20_000].into());
         assert!(cache.get(&id(11)).is_none(), "what is larger than all of it is not kept");
         cache.put(id(10), Kind::Blob, &data);

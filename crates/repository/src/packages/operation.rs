@@ -192,6 +192,30 @@ pub enum Conflict {
         /// The folder.
         path: String,
     },
+    /// A ref stands where the new one would need a folder, or the other way round.
+    #[error("\"{name}\" cannot be made beside \"{other}\"")]
+    Beside {
+        /// The ref.
+        name: RefName,
+        /// What is in its way.
+        other: RefName,
+    },
+    /// A file of somebody else stands where the package would have to be.
+    #[error("package \"{path}\" cannot be written: \"{other}\" is no folder in commit {commit}")]
+    Occupied {
+        /// The folder of the package.
+        path: String,
+        /// What is in its way.
+        other: String,
+        /// The commit.
+        commit: CommitId,
+    },
+    /// No ref can have the name that this would need.
+    #[error("no ref can be called \"{name}\"")]
+    BadName {
+        /// The name.
+        name: String,
+    },
     /// The package has no Kptfile.
     #[error("package \"{path}\" has no Kptfile")]
     NoKptfile {
@@ -252,8 +276,8 @@ impl Ground<'_, '_> {
             Operation::CreateBranch => (self.create_branch(&mut commands)?, None),
             Operation::Save(save) => (Some(self.save(save, &mut commands)?), None),
             Operation::Move(order) => {
-                let (from, at) = (self.branch(&order.from), order.from.at.object_id());
-                let to = self.branch(&Place { stage: order.to, ..order.from.clone() });
+                let (from, at) = (self.branch(&order.from)?, order.from.at.object_id());
+                let to = self.branch(&Place { stage: order.to, ..order.from.clone() })?;
                 self.set(&mut commands, from, Some(at), None)?;
                 self.set(&mut commands, to, None, Some(git_id(at)?))?;
                 (Some(git_id(at)?), None)
@@ -263,24 +287,30 @@ impl Ground<'_, '_> {
                 (Some(commit), Some(number))
             }
             Operation::Mark(mark) => {
-                let name = self.layout.deletion_mark(&mark.package, &mark.last);
+                let name = self.mark(&mark.package, &mark.last)?;
                 let at = git_id(mark.at.object_id())?;
+                let tag = self.tag(&mark.package, &mark.last)?;
+                // A placeholder has no tag; main moves, and its mark stays where it was made.
+                if mark.last != self.layout.placeholder() {
+                    self.check_tag(&tag, mark.at)?;
+                }
                 self.set(&mut commands, name, None, Some(at))?;
                 (Some(at), None)
             }
             Operation::Unmark(mark) => {
-                let name = self.layout.deletion_mark(&mark.package, &mark.last);
+                let name = self.mark(&mark.package, &mark.last)?;
                 self.set(&mut commands, name, Some(mark.at.object_id()), None)?;
                 (Some(git_id(mark.at.object_id())?), None)
             }
             Operation::DeleteDraft(place) => {
-                let name = self.branch(place);
+                let name = self.branch(place)?;
                 self.set(&mut commands, name, Some(place.at.object_id()), None)?;
                 (None, None)
             }
             Operation::DeleteRevision(mark) => {
-                let name = self.layout.tag_name(&mark.package, &mark.last);
-                self.set(&mut commands, name, Some(mark.at.object_id()), None)?;
+                let name = self.tag(&mark.package, &mark.last)?;
+                let found = self.check_tag(&name, mark.at)?;
+                self.set(&mut commands, name, Some(found), None)?;
                 self.remove_mark(&mut commands, &mark.package, &mark.last)?;
                 (None, None)
             }
@@ -303,10 +333,40 @@ impl Ground<'_, '_> {
         }
     }
 
-    fn branch(&self, place: &Place) -> RefName {
-        match place.stage {
-            Stage::Draft => self.layout.draft(&place.package, &place.workspace),
-            Stage::Proposed => self.layout.proposed(&place.package, &place.workspace),
+    fn branch(&self, place: &Place) -> Result<RefName, Conflict> {
+        let (package, workspace) = (&place.package, &place.workspace);
+        let name = match place.stage {
+            Stage::Draft => self.layout.draft(package, workspace),
+            Stage::Proposed => self.layout.proposed(package, workspace),
+        };
+        name.ok_or_else(|| Conflict::BadName { name: format!("{}/{workspace}", self.layout.path(package)) })
+    }
+
+    /// The mark of a revision, which is called as the number of its tag is, whatever the tag's spelling.
+    fn mark(&self, package: &PackageName, last: &str) -> Result<RefName, Conflict> {
+        let last = number_of(last).tag().unwrap_or_else(|| last.to_owned());
+        let name = self.layout.deletion_mark(package, &last);
+        name.ok_or_else(|| Conflict::BadName { name: format!("{}/{last}", self.layout.path(package)) })
+    }
+
+    fn tag(&self, package: &PackageName, last: &str) -> Result<RefName, Conflict> {
+        let name = self.layout.tag_name(package, last);
+        name.ok_or_else(|| Conflict::BadName { name: format!("{}/{last}", self.layout.path(package)) })
+    }
+
+    /// What a tag is at, if it leads to the commit: itself, or as the object that says so.
+    fn check_tag(&self, name: &RefName, at: CommitId) -> Result<GitObjectId, Unstaged> {
+        let found = self.refs.get(name).copied();
+        let leads_there = |id: ObjectId| {
+            our_id(id) == at.object_id()
+                || self.staging.peeled(id).is_some_and(|id| our_id(id) == at.object_id())
+        };
+        match found.filter(|id| leads_there(*id)) {
+            Some(id) => Ok(our_id(id)),
+            None => {
+                let (name, expected) = (name.clone(), Some(at.object_id()));
+                Err(Conflict::Moved { name, expected, found: found.map(our_id) }.into())
+            }
         }
     }
 
@@ -321,6 +381,11 @@ impl Ground<'_, '_> {
         if found != old {
             return Err(Conflict::Moved { name, expected: old, found }.into());
         }
+        if old.is_none()
+            && let Some(other) = self.beside(&name)
+        {
+            return Err(Conflict::Beside { name, other }.into());
+        }
         let before = match new {
             Some(new) => self.refs.insert(name.clone(), new),
             None => self.refs.remove(&name),
@@ -328,6 +393,24 @@ impl Ground<'_, '_> {
         self.undo.push((name.clone(), before));
         commands.push(Command { name, old, new: new.map(our_id) });
         Ok(())
+    }
+
+    /// A ref that cannot be there together with a new one.
+    fn beside(&self, name: &RefName) -> Option<RefName> {
+        let mut around = name.as_str();
+        while let Some((folder, _)) = around.rsplit_once('/') {
+            if let Some((other, _)) =
+                folder.parse().ok().and_then(|folder: RefName| self.refs.get_key_value(&folder))
+            {
+                return Some(other.clone());
+            }
+            around = folder;
+        }
+        // The least name that can be inside of it.
+        let inside = format!("{name}/");
+        let first: RefName = format!("{inside}!").parse().ok()?;
+        let next = self.refs.range(first..).next().map(|(other, _)| other);
+        next.filter(|other| other.as_str().starts_with(&inside)).cloned()
     }
 
     fn head(&self) -> Result<ObjectId, Conflict> {
@@ -378,11 +461,24 @@ impl Ground<'_, '_> {
         if content.get(&kptfile).is_none_or(|file: &File| file.mode() == lanai_krm::package::Mode::Symlink) {
             return Err(Conflict::NoKptfile { path: path.to_string() }.into());
         }
-        let folder = self.staging.write_package(content)?;
         let base = self.staging.commit(parent)?.tree;
+        self.check_way(parent, base, path)?;
+        self.staging.know(base, path);
+        let folder = self.staging.write_package(content)?;
         let tree = self.staging.replace(base, path, Some(folder))?;
         let (author, time, parents) = (self.author, self.time, &[parent]);
         Ok(self.staging.write_commit(&NewCommit { tree, parents, author, time, message })?)
+    }
+
+    /// Files of somebody else are not ours to replace.
+    fn check_way(&self, commit: ObjectId, root: ObjectId, path: &SafePath) -> Result<(), Unstaged> {
+        match self.staging.in_the_way(root, path)? {
+            Some(other) => {
+                let commit = CommitId::new(our_id(commit));
+                Err(Conflict::Occupied { path: path.to_string(), other, commit }.into())
+            }
+            None => Ok(()),
+        }
     }
 
     fn annotation(
@@ -407,7 +503,7 @@ impl Ground<'_, '_> {
         };
         let (package, workspace) = (save.package.clone(), save.workspace.clone());
         let at = save.expected.unwrap_or(CommitId::new(our_id(parent)));
-        let name = self.branch(&Place { package, workspace, stage: save.stage, at });
+        let name = self.branch(&Place { package, workspace, stage: save.stage, at })?;
         let old = save.expected.map(|expected| expected.object_id());
         let found = self.refs.get(&name).map(|id| our_id(*id));
         if found != old {
@@ -439,7 +535,7 @@ impl Ground<'_, '_> {
         };
         if let Some((stage, at)) = branch {
             let name =
-                self.branch(&Place { package: package.clone(), workspace: workspace.clone(), stage, at });
+                self.branch(&Place { package: package.clone(), workspace: workspace.clone(), stage, at })?;
             self.set(commands, name, Some(at.object_id()), None)?;
         }
         let root = self.staging.commit(draft)?.tree;
@@ -450,12 +546,13 @@ impl Ground<'_, '_> {
         let number = self.number(publish)?;
         let annotation = self.annotation(package, workspace, number.get(), None);
         let main = self.staging.commit(head)?.tree;
+        self.check_way(head, main, &path)?;
         let tree = self.staging.replace(main, &path, Some(folder))?;
         let message = message::approve(&annotation);
         let (author, time, parents) = (self.author, self.time, [head, draft]);
         let new = NewCommit { tree, parents: &parents, author, time, message: &message };
         let commit = self.staging.write_commit(&new)?;
-        let tag = self.layout.tag_name(package, &format!("v{number}"));
+        let tag = self.tag(package, &format!("v{number}"))?;
         self.set(commands, tag, None, Some(commit))?;
         self.move_main(commands, head, commit)?;
         Ok((commit, number))
@@ -488,7 +585,7 @@ impl Ground<'_, '_> {
         package: &PackageName,
         last: &str,
     ) -> Result<(), Unstaged> {
-        let name = self.layout.deletion_mark(package, last);
+        let name = self.mark(package, last)?;
         match self.refs.get(&name).copied() {
             Some(at) => self.set(commands, name, Some(our_id(at)), None),
             None => Ok(()),
@@ -513,7 +610,6 @@ impl Ground<'_, '_> {
         let new = NewCommit { tree, parents: &parents, author, time, message: &message };
         let commit = self.staging.write_commit(&new)?;
         self.move_main(commands, head, commit)?;
-        let workspace = self.layout.branch.as_str().to_owned();
-        self.remove_mark(commands, package, &workspace)
+        self.remove_mark(commands, package, &self.layout.placeholder())
     }
 }

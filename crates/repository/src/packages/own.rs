@@ -222,8 +222,8 @@ fn is_in_the_way(folder: &Path, names: &BTreeSet<String>, commands: &[Command], 
     let goes =
         |other: &str| commands.iter().any(|command| command.name.as_str() == other && command.new.is_none());
     let below = format!("{name}/");
-    let is_above =
-        names.range(below.clone()..).next().is_some_and(|next| next.starts_with(&below) && !goes(next));
+    let mut above = names.range(below.clone()..).take_while(|next| next.starts_with(&below));
+    let is_above = above.any(|next| !goes(next)) || has_others(folder, &folder.join(name.as_str()), &goes);
     let mut parent = name.as_str();
     while let Some((above, _)) = parent.rsplit_once('/') {
         let is_ref = names.contains(above) || folder.join(above).is_file();
@@ -233,6 +233,18 @@ fn is_in_the_way(folder: &Path, names: &BTreeSet<String>, commands: &[Command], 
         parent = above;
     }
     is_above
+}
+
+/// Whether a folder of refs has files in it, others than locks and those that go.
+fn has_others(root: &Path, folder: &Path, goes: &dyn Fn(&str) -> bool) -> bool {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| {
+        if path.is_dir() {
+            return has_others(root, &path, goes);
+        }
+        let name = path.strip_prefix(root).ok().and_then(Path::to_str).unwrap_or_default();
+        path.extension().is_none_or(|end| end != "lock") && !goes(name)
+    })
 }
 
 fn read_packed(folder: &Path) -> io::Result<All> {

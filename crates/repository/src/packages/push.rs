@@ -50,6 +50,8 @@ pub(crate) struct Report {
 pub(crate) enum Failure {
     /// Nothing was sent.
     NotSent(Error),
+    /// It was sent, and refused before anybody looked at it: by the server in front of the repository.
+    Refused(Error),
     /// Something was sent, and what became of it is not known.
     Lost(Error),
 }
@@ -114,8 +116,22 @@ impl Receiver {
         let result = exchange(&mut link, commands, &features, pack, has("side-band-64k"));
         result.map_err(|(sent, cause)| match sent {
             Sent::Nothing => Failure::NotSent(link.explain(cause)),
-            Sent::Something => Failure::Lost(link.explain(cause)),
+            Sent::Something => match link.explain(cause) {
+                error if is_refusal(&error) => Failure::Refused(error),
+                error => Failure::Lost(error),
+            },
         })
+    }
+}
+
+/// Whether a server that answers so has not carried out what it was asked for.
+fn is_refusal(error: &Error) -> bool {
+    match error {
+        Error::Credentials { .. } | Error::NotARepository { .. } | Error::RateLimited { .. } => true,
+        Error::Protocol { cause, .. } => {
+            cause.starts_with("HTTP status 4") || cause.starts_with("HTTP status 3")
+        }
+        _ => false,
     }
 }
 
@@ -168,19 +184,25 @@ fn exchange(
         })));
         reader.read_to_end(&mut text).map_err(lost)?;
     } else {
-        // Without bands the lines of the report come one by one.
+        // Without bands the lines of the report come one by one, and end with it.
         while let Some(line) = reader.readline() {
             let line = line.map_err(lost)?.map_err(|cause| (Sent::Something, chain(&cause)))?;
             let Some(line) = line.as_slice() else { break };
             text.extend_from_slice(format!("{:04x}", line.len() + 4).as_bytes());
             text.extend_from_slice(line);
         }
+        text.extend_from_slice(b"0000");
     }
     drop(reader);
     let words = String::from_utf8_lossy(&said.borrow()).into_owned();
-    report(&text, &words).ok_or_else(|| {
+    // What it says nothing about may have become anything.
+    let is_whole = |report: &Report| {
+        report.unpack.is_some()
+            || commands.iter().all(|command| report.refs.contains_key(command.name.as_str()))
+    };
+    report(&text, &words).filter(is_whole).ok_or_else(|| {
         let words =
-            if words.is_empty() { "it ends without a report".to_owned() } else { in_one_line(&words) };
+            if words.is_empty() { "it ends without a whole report".to_owned() } else { in_one_line(&words) };
         (Sent::Something, words)
     })
 }
@@ -188,10 +210,11 @@ fn exchange(
 /// Reads a report; `None` where it is cut off.
 fn report(mut text: &[u8], words: &str) -> Option<Report> {
     let mut report = Report { words: in_one_line(words), ..Report::default() };
-    let mut is_begun = false;
+    let (mut is_begun, mut is_ended) = (false, false);
     while text.len() >= 4 {
         let length = usize::from_str_radix(std::str::from_utf8(&text[..4]).ok()?, 16).ok()?;
         if length < 4 {
+            is_ended = length == 0;
             break;
         }
         let line = String::from_utf8_lossy(text.get(4..length)?).trim_end().to_owned();
@@ -206,7 +229,7 @@ fn report(mut text: &[u8], words: &str) -> Option<Report> {
             report.refs.insert(name.to_owned(), Some(why.to_owned()));
         }
     }
-    is_begun.then_some(report)
+    (is_begun && is_ended).then_some(report)
 }
 
 fn in_one_line(words: &str) -> String {
@@ -227,6 +250,7 @@ mod tests {
         assert_eq!(read.refs["refs/tags/a/v1"].as_deref(), Some("hook declined"));
         assert!(report(b"", "").is_none());
         assert!(report(b"000eunpack", "").is_none());
+        assert!(report(&text[..text.len() - 4], "").is_none(), "without its end");
         assert!(report(b"0017ok refs/heads/main\n0000", "").is_none(), "no word about the pack");
     }
 }

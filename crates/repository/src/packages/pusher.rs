@@ -30,6 +30,19 @@ pub(crate) struct Pusher<'a> {
     pub(crate) chance: &'a retry::Chance,
 }
 
+/// What is left of a batch.
+enum Rest {
+    /// Everybody is answered.
+    Nothing,
+    /// These were refused together.
+    Refused { jobs: Vec<Job>, error: WriteError },
+    /// The remote cannot take several at once.
+    OneByOne(Vec<Job>),
+}
+
+/// How often a remote may say that refs have moved which have not, before that is taken for a refusal.
+const MAX_UNMOVED: usize = 6;
+
 /// What is staged for one push.
 struct Staged {
     jobs: Vec<(Job, Done)>,
@@ -52,7 +65,11 @@ impl Staged {
 impl Pusher<'_> {
     /// Carries out a request, together with those that wait at the same time.
     pub(crate) fn run(&self, item: Item) -> Answer {
-        self.remote.queue.run(item, &self.remote.url, self.limits, |jobs| self.batches(jobs))
+        // Nobody who leaves takes others along: a push goes on without who began it.
+        let nobody = crate::Cancel::default();
+        let pusher = Pusher { call: Call { cancel: &nobody, ..self.call }, ..*self };
+        let cancel = self.call.cancel;
+        self.remote.queue.run(item, cancel, &self.remote.url, self.limits, |jobs| pusher.batches(jobs))
     }
 
     fn answer(&self, number: u64, answer: Answer) {
@@ -69,43 +86,60 @@ impl Pusher<'_> {
     fn batches(&self, jobs: Vec<Job>) {
         let mut waiting = vec![jobs];
         while let Some(jobs) = waiting.pop() {
-            let Some((mut first, words)) = self.batch(jobs) else { continue };
-            if first.len() == 1 {
-                self.answer_all(&first, &words);
-                continue;
+            match self.batch(jobs) {
+                Rest::Nothing => {}
+                Rest::Refused { jobs, error } if jobs.len() == 1 => self.answer_all(&jobs, &error),
+                Rest::Refused { jobs: mut first, .. } => {
+                    let second = first.split_off(first.len().div_ceil(2));
+                    waiting.push(second);
+                    waiting.push(first);
+                }
+                Rest::OneByOne(jobs) => waiting.extend(jobs.into_iter().rev().map(|job| vec![job])),
             }
-            let second = first.split_off(first.len().div_ceil(2));
-            waiting.push(second);
-            waiting.push(first);
         }
         let _ = self.remote.tidy_own();
     }
 
-    /// Pushes a batch until it landed or everybody is answered. Gives back those that were refused together, with what
-    /// was said.
-    fn batch(&self, mut jobs: Vec<Job>) -> Option<(Vec<Job>, WriteError)> {
+    /// Pushes a batch until it landed or everybody is answered, as far as that can be done with all of it together.
+    #[allow(clippy::too_many_lines, reason = "one attempt, in the order of its steps")]
+    fn batch(&self, mut jobs: Vec<Job>) -> Rest {
         let mut words = String::new();
+        // What was sent the last time, and how often nothing had moved although the remote said so.
+        let mut last: Option<Intent> = None;
+        let mut unmoved = 0;
         for attempt in 0..self.limits.max_attempts {
             if attempt > 0 {
                 self.pause(attempt);
             }
             if jobs.is_empty() {
-                return None;
+                return Rest::Nothing;
             }
             let (door, tips) =
                 match retry::patiently(self.call.cancel, self.chance, || self.remote.door(self.call)) {
                     Ok(opened) => opened,
                     Err(error) => {
                         self.answer_all(&jobs, &error.into());
-                        return None;
+                        return Rest::Nothing;
                     }
                 };
+            if !door.is_atomic() && jobs.len() > 1 {
+                return Rest::OneByOne(jobs);
+            }
+            if let Some(intent) = &last {
+                let is_there = |command: &Command| value(&tips, &command.name) == command.old;
+                unmoved = if intent.commands.iter().all(is_there) { unmoved + 1 } else { 0 };
+            }
+            if unmoved >= MAX_UNMOVED {
+                let name = jobs[0].item.layout.branch.ref_name().clone();
+                let error = WriteError::Refused { remote: self.remote.url.clone(), name, words };
+                return Rest::Refused { jobs, error };
+            }
             let staged = match self.stage(jobs, &tips) {
                 Ok(Some(staged)) => staged,
-                Ok(None) => return None,
+                Ok(None) => return Rest::Nothing,
                 Err((left, error)) => {
                     self.answer_all(&left, &error.into());
-                    return None;
+                    return Rest::Nothing;
                 }
             };
             let is_atomic = door.is_atomic();
@@ -115,7 +149,7 @@ impl Pusher<'_> {
                 Err(error) => {
                     let left: Vec<_> = staged.jobs.into_iter().map(|(job, _)| job).collect();
                     self.answer_all(&left, &error);
-                    return None;
+                    return Rest::Nothing;
                 }
             };
             let end = |outcome| {
@@ -134,7 +168,18 @@ impl Pusher<'_> {
                     end(Outcome::NotLanded);
                     let left: Vec<_> = staged.jobs.into_iter().map(|(job, _)| job).collect();
                     self.answer_all(&left, &error.into());
-                    return None;
+                    return Rest::Nothing;
+                }
+                Err(push::Failure::Refused(error)) => {
+                    end(Outcome::NotLanded);
+                    let left: Vec<_> = staged.jobs.into_iter().map(|(job, _)| job).collect();
+                    if matches!(error, Error::Credentials { .. } | Error::RateLimited { .. }) {
+                        self.answer_all(&left, &error.into());
+                        return Rest::Nothing;
+                    }
+                    let (name, words) = (intent.main.clone(), error.to_string());
+                    let error = WriteError::Refused { remote: self.remote.url.clone(), name, words };
+                    return Rest::Refused { jobs: left, error };
                 }
                 Err(push::Failure::Lost(error)) => match self.settle(&intent, &staged.pack, error) {
                     Ok(Outcome::Landed) => Report::default(),
@@ -147,7 +192,7 @@ impl Pusher<'_> {
                         end(Outcome::Unknown);
                         let left: Vec<_> = staged.jobs.into_iter().map(|(job, _)| job).collect();
                         self.answer_all(&left, &WriteError::Unknown { cause: Arc::new(error) });
-                        return None;
+                        return Rest::Nothing;
                     }
                 },
             };
@@ -161,10 +206,11 @@ impl Pusher<'_> {
                     for (job, done) in staged.jobs {
                         self.answer(job.number, Ok(done));
                     }
-                    return None;
+                    return Rest::Nothing;
                 }
                 Verdict::Moved(said) => {
                     words = said;
+                    last = Some(intent);
                     jobs = staged.jobs.into_iter().map(|(job, _)| job).collect();
                 }
                 Verdict::Named(refused) => {
@@ -172,16 +218,14 @@ impl Pusher<'_> {
                 }
                 Verdict::Unnamed { name, words } => {
                     let jobs = staged.jobs.into_iter().map(|(job, _)| job).collect();
-                    return Some((
-                        jobs,
-                        WriteError::Refused { remote: self.remote.url.clone(), name, words },
-                    ));
+                    let error = WriteError::Refused { remote: self.remote.url.clone(), name, words };
+                    return Rest::Refused { jobs, error };
                 }
             }
         }
         let (remote, attempts) = (self.remote.url.clone(), self.limits.max_attempts);
         self.answer_all(&jobs, &WriteError::Contended { remote, attempts, words });
-        None
+        Rest::Nothing
     }
 
     /// Numbers that were given are never given again, whatever happens to the remote.
@@ -365,46 +409,80 @@ impl Pusher<'_> {
                 self.one_by_one(door, &tips, intent, pack)
             };
             match sent {
-                Ok(report) => {
-                    return match judge(intent, &report) {
-                        Verdict::Landed => Ok(Outcome::Landed),
-                        // The first push may have come in between; then it shows now.
-                        Verdict::Moved(_) | Verdict::Named(_) | Verdict::Unnamed { .. } => {
-                            let (_, tips) = self.remote.door(self.call)?;
-                            let landed = self.has_landed(intent, &tips)?;
-                            Ok(if landed { Outcome::Landed } else { Outcome::NotLanded })
-                        }
-                    };
-                }
-                Err(push::Failure::NotSent(error) | push::Failure::Lost(error)) => lost = error,
+                Ok(report) => match judge(intent, &report) {
+                    Verdict::Landed => return Ok(Outcome::Landed),
+                    Verdict::Moved(words) => match self.proven(intent)? {
+                        Some(outcome) => return Ok(outcome),
+                        None => lost = self.undecided(words),
+                    },
+                    Verdict::Named(refused) => match self.proven(intent)? {
+                        Some(outcome) => return Ok(outcome),
+                        None => lost = self.undecided(refused.into_values().collect::<Vec<_>>().join("; ")),
+                    },
+                    Verdict::Unnamed { words, .. } => match self.proven(intent)? {
+                        Some(outcome) => return Ok(outcome),
+                        None => lost = self.undecided(words),
+                    },
+                },
+                Err(
+                    push::Failure::NotSent(error)
+                    | push::Failure::Refused(error)
+                    | push::Failure::Lost(error),
+                ) => lost = error,
             }
         }
         Err(lost)
     }
 
-    /// Whether a new value is there, or main leads to it.
-    fn has_landed(&self, intent: &Intent, tips: &BTreeMap<RefName, Tip>) -> Result<bool, Error> {
-        let made: Vec<_> = intent.commands.iter().filter(|command| command.new.is_some()).collect();
-        if made.is_empty() {
-            return Ok(intent.commands.iter().all(|command| value(tips, &command.name).is_none()));
+    /// What the refs prove about an intent: it landed, or it cannot land any more since something is not where it was. A
+    /// refusal alone proves nothing: the first push may be at work still.
+    fn proven(&self, intent: &Intent) -> Result<Option<Outcome>, Error> {
+        let (_, tips) = self.remote.door(self.call)?;
+        if self.has_landed(intent, &tips)? {
+            return Ok(Some(Outcome::Landed));
         }
-        if let Some(main) = made.iter().find(|command| command.name == intent.main)
-            && let Some(new) = main.new.and_then(|new| git_id(new).ok())
-            && let Some(head) = tips.get(&intent.main)
-        {
-            if head.object == new {
+        let has_moved = |command: &Command| value(&tips, &command.name) != command.old;
+        Ok(intent.commands.iter().any(has_moved).then_some(Outcome::NotLanded))
+    }
+
+    fn undecided(&self, words: String) -> Error {
+        Error::Unavailable { remote: self.remote.url.clone(), cause: words }
+    }
+
+    /// Whether refs are where the intent wanted them, or have gone on from there.
+    ///
+    /// A commit that was made for the intent is nowhere else: one ref that leads to it tells about all. Without one, others
+    /// may have done the same, and all refs must be as wanted.
+    fn has_landed(&self, intent: &Intent, tips: &BTreeMap<RefName, Tip>) -> Result<bool, Error> {
+        let own = |command: &&Command| {
+            command.new.is_some_and(|new| intent.commits.iter().any(|commit| commit.object_id() == new))
+        };
+        let mut made: Vec<_> = intent.commands.iter().filter(own).collect();
+        // Where main moves, it decides: step by step, what is made before it may be there without it.
+        if made.iter().any(|command| command.name == intent.main) {
+            made.retain(|command| command.name == intent.main);
+        }
+        if made.is_empty() {
+            return Ok(intent.commands.iter().all(|command| value(tips, &command.name) == command.new));
+        }
+        for command in made {
+            let Some(new) = command.new.and_then(|new| git_id(new).ok()) else { continue };
+            let Some(tip) = tips.get(&command.name) else { continue };
+            if tip.object == new {
                 return Ok(true);
             }
-            if Some(our_id(head.object)) == main.old {
-                return Ok(false);
+            if Some(our_id(tip.object)) == command.old || command.name.branch_name().is_none() {
+                continue;
             }
-            self.remote.need(self.call, tips, &[head.object])?;
+            self.remote.need(self.call, tips, &[tip.object])?;
             let objects = self.remote.objects(self.call)?;
             let mut history = self.remote.history.lock().unwrap_or_else(PoisonError::into_inner);
-            history.learn(&objects, [head.commit]).map_err(|failure| self.remote.damaged(failure))?;
-            return Ok(history.reaches([head.commit], new));
+            history.learn(&objects, [tip.commit]).map_err(|failure| self.remote.damaged(failure))?;
+            if history.reaches([tip.commit], new) {
+                return Ok(true);
+            }
         }
-        Ok(made.iter().any(|command| value(tips, &command.name) == command.new))
+        Ok(false)
     }
 
     // ---- remotes without atomic pushes
@@ -444,8 +522,10 @@ impl Pusher<'_> {
             whole.words.push_str(&report.words);
             whole.refs.extend(report.refs);
             whole.unpack = whole.unpack.or(report.unpack);
+            // Once main has moved it is published, whatever stays of a draft.
+            let moves_main = intent.commands.iter().any(|command| command.name == intent.main);
             let is_deleting = part.iter().all(|command| command.new.is_none() && command.name != intent.main);
-            if is_bad && !is_deleting {
+            if is_bad && !(is_deleting && moves_main) {
                 self.undo(intent, &whole)?;
                 for command in &intent.commands {
                     let reason = || Some("atomic push failure".to_owned());

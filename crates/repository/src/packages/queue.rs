@@ -8,7 +8,7 @@ use super::intent::{PushLimits, WriteError};
 use super::layout::Layout;
 use super::operation::{Done, Request};
 use super::person::Person;
-use crate::{CredentialName, Error, RemoteUrl};
+use crate::{Cancel, CredentialName, Error, RemoteUrl};
 
 /// What is asked of the pusher.
 pub(crate) struct Item {
@@ -23,9 +23,12 @@ pub(crate) type Answer = Result<Done, WriteError>;
 
 /// The requests that wait, and whether somebody works on them.
 #[derive(Default)]
-pub(crate) struct Queue {
+pub(crate) struct Queue(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
     state: Mutex<State>,
-    /// An answer came, or the right to push is free.
+    /// An answer came, the right to push is free, or somebody wants to leave.
     changed: Condvar,
     /// A request came.
     arrived: Condvar,
@@ -53,9 +56,31 @@ pub(crate) struct Job {
     pub(crate) item: Arc<Item>,
 }
 
-impl Queue {
+impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes a request out of the queue that nobody waits for any more.
+struct Leaving<'a> {
+    shared: &'a Shared,
+    number: u64,
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        let mut state = self.shared.state();
+        state.waiting.retain(|(number, _)| *number != self.number);
+        state.answers.remove(&self.number);
+        // Somebody else may be the first now.
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Queue {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state()
     }
 
     /// How many requests wait.
@@ -63,10 +88,12 @@ impl Queue {
         self.state().waiting.len()
     }
 
-    /// Hands in a request and waits for its answer. Whoever finds nobody at work calls `push` for all that wait.
+    /// Hands in a request and waits for its answer. Whoever finds nobody at work calls `push` for all that wait. Who is
+    /// called off leaves, unless the request is being pushed: then it is carried out.
     pub(crate) fn run(
         &self,
         item: Item,
+        cancel: &Cancel,
         remote: &RemoteUrl,
         limits: &PushLimits,
         push: impl Fn(Vec<Job>) + Sync,
@@ -76,24 +103,36 @@ impl Queue {
         state.next += 1;
         let item = Arc::new(item);
         state.waiting.push_back((number, Arc::clone(&item)));
-        self.arrived.notify_all();
+        self.0.arrived.notify_all();
+        drop(state);
+        let _leaving = Leaving { shared: &self.0, number };
+        let shared = Arc::clone(&self.0);
+        let _hook = cancel.on_cancel(move || {
+            // With the lock, so that nobody misses it who is about to wait.
+            let _state = shared.state();
+            shared.changed.notify_all();
+        });
+        let mut state = self.state();
         loop {
             if let Some(answer) = state.answers.remove(&number) {
                 return answer;
+            }
+            if cancel.is_cancelled() && state.waiting.iter().any(|(waiting, _)| *waiting == number) {
+                return Err(Error::Cancelled.into());
             }
             // Only who has the same credential can push it.
             let is_first =
                 state.waiting.front().is_some_and(|(_, first)| first.credential == item.credential);
             if state.is_busy || !is_first {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self.0.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
             state.is_busy = true;
             state = self.gather(state, limits);
-            let jobs = take(&mut state.waiting, item.credential.as_ref(), limits.max_batch);
+            let jobs = take(&mut state.waiting, limits.max_batch);
             drop(state);
             let taken = jobs.iter().map(|job| job.number).collect();
-            let busy = Busy { queue: self, taken, since: Instant::now(), remote };
+            let busy = Busy { shared: &self.0, taken, since: Instant::now(), remote };
             // What a push takes for a moment (all refs of the remote) is then taken in one place, not once in each thread
             // of the callers: allocators keep a pool for each thread, and hand on that of a thread that ended.
             std::thread::scope(|scope| scope.spawn(|| push(jobs)).join())
@@ -108,26 +147,25 @@ impl Queue {
     fn gather<'a>(&'a self, state: MutexGuard<'a, State>, limits: &PushLimits) -> MutexGuard<'a, State> {
         let Last { len, took } = state.last;
         let longest = limits.max_gather.min(took / 8);
-        let waited = self.arrived.wait_timeout_while(state, longest, |state| state.waiting.len() < len);
+        let waited = self.0.arrived.wait_timeout_while(state, longest, |state| state.waiting.len() < len);
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
     pub(crate) fn answer(&self, number: u64, answer: Answer) {
         self.state().answers.insert(number, answer);
-        self.changed.notify_all();
+        self.0.changed.notify_all();
     }
 }
 
-/// The first requests with a credential.
-fn take(
-    waiting: &mut VecDeque<(u64, Arc<Item>)>,
-    credential: Option<&CredentialName>,
-    most: usize,
-) -> Vec<Job> {
-    let mut jobs = Vec::new();
+/// The first requests that can be pushed together: with one credential, to one branch.
+fn take(waiting: &mut VecDeque<(u64, Arc<Item>)>, most: usize) -> Vec<Job> {
+    let mut jobs: Vec<Job> = Vec::new();
     let mut rest = VecDeque::new();
     for (number, item) in waiting.drain(..) {
-        if jobs.len() < most && item.credential.as_ref() == credential {
+        let is_alike = |job: &Job| {
+            job.item.credential == item.credential && job.item.layout.branch == item.layout.branch
+        };
+        if jobs.len() < most && jobs.first().is_none_or(is_alike) {
             jobs.push(Job { number, item });
         } else {
             rest.push_back((number, item));
@@ -139,7 +177,7 @@ fn take(
 
 /// Gives back the right to push, also when the work panics; then those whose requests were taken hear of it.
 struct Busy<'a> {
-    queue: &'a Queue,
+    shared: &'a Shared,
     taken: Vec<u64>,
     since: Instant,
     remote: &'a RemoteUrl,
@@ -147,7 +185,7 @@ struct Busy<'a> {
 
 impl Drop for Busy<'_> {
     fn drop(&mut self) {
-        let mut state = self.queue.state();
+        let mut state = self.shared.state();
         for number in &self.taken {
             state.answers.entry(*number).or_insert_with(|| {
                 let cause = "the push ended without an answer".to_owned();
@@ -157,6 +195,6 @@ impl Drop for Busy<'_> {
         }
         state.is_busy = false;
         state.last = Last { len: self.taken.len() + state.waiting.len(), took: self.since.elapsed() };
-        self.queue.changed.notify_all();
+        self.shared.changed.notify_all();
     }
 }

@@ -11,7 +11,7 @@ use lanai_types::{GitObjectId, RefName};
 use super::history::{History, MainLine};
 use super::intent::Outcome;
 use super::layout::Branch;
-use super::objects::{ObjectCache, Objects};
+use super::objects::{ObjectCache, Objects, Space};
 use super::own::{self, Swap};
 use super::pack::{self, Kept};
 use super::push::{self, Command, Receiver, Report};
@@ -41,6 +41,7 @@ pub(crate) struct Remote {
     pub(crate) route: Route,
     mirror: Mirror,
     cache: Arc<ObjectCache>,
+    space: Space,
     opened: Mutex<Option<Objects>>,
     pub(crate) history: Mutex<History>,
     /// The published past of each branch that somebody publishes to.
@@ -76,6 +77,7 @@ impl Remote {
             route,
             mirror,
             cache: Arc::clone(cache),
+            space: cache.space(),
             opened: Mutex::default(),
             history: Mutex::default(),
             lines: Mutex::default(),
@@ -109,7 +111,7 @@ impl Remote {
                 let prefixes = ["refs/heads/".to_owned(), "refs/tags/".to_owned()];
                 let (session, listed) = session.refs(&prefixes, call.progress)?;
                 let refs = Refs::of(&listed);
-                self.fetch(call, session, &refs.tips, &before.tips)?;
+                self.fetch(call, session, &refs.tips, &refs.tips, &before.tips)?;
                 Ok(refs)
             }
         }
@@ -117,20 +119,29 @@ impl Remote {
 
     fn local_refs(&self) -> Result<Refs, Error> {
         let (Route::Own(path) | Route::Near(path)) = &self.route else { return Ok(Refs::default()) };
-        let local = Local::open(path, &self.url)?;
-        let mut refs = Refs::default();
-        for (name, object, commit) in local.tips()? {
-            refs.add(&name, Tip { object, commit });
+        // Git moves refs from files of their own into one file: whoever looks here first and there later may miss one.
+        for _ in 0..MAX_LOOKS {
+            let before = Local::packed(path, &self.url)?;
+            let local = Local::open(path, &self.url)?;
+            let mut refs = Refs::default();
+            for (name, object, commit) in local.tips()? {
+                refs.add(&name, Tip { object, commit });
+            }
+            if Local::packed(path, &self.url)? == before {
+                return Ok(refs);
+            }
         }
-        Ok(refs)
+        let cause = "its refs are packed again and again".to_owned();
+        Err(Error::Unavailable { remote: self.url.clone(), cause })
     }
 
-    /// Fetches what the tips lead to and is not here.
+    /// Fetches what the tips lead to and is not here. `all` is what the remote has shown.
     fn fetch(
         &self,
         call: Call<'_>,
         session: Session,
         tips: &BTreeMap<RefName, Tip>,
+        all: &BTreeMap<RefName, Tip>,
         before: &BTreeMap<RefName, Tip>,
     ) -> Result<(), Error> {
         let has_all = |objects: &Objects| {
@@ -151,11 +162,14 @@ impl Remote {
         // What the server may build upon: the branches first, and where refs were before they moved.
         let moved =
             before.iter().filter(|(name, tip)| tips.get(*name) != Some(*tip)).map(|(_, tip)| tip.object);
-        let branches =
-            tips.iter().filter(|(name, _)| name.branch_name().is_some()).map(|(_, tip)| tip.object);
-        let others = before.values().map(|tip| tip.object);
+        let branches = all.iter().filter(|(name, _)| name.branch_name().is_some()).map(|(_, tip)| tip.object);
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let heads: Vec<_> = lines.values().filter_map(MainLine::head).collect();
+        drop(lines);
+        // Of many tags the last are the newest, as often as not.
+        let others = before.values().chain(all.values().rev()).map(|tip| tip.object);
         let mut haves = Vec::new();
-        for id in moved.chain(branches).chain(others).filter(|id| objects.has(*id)) {
+        for id in heads.into_iter().chain(moved).chain(branches).chain(others).filter(|id| objects.has(*id)) {
             if haves.len() >= MAX_HAVES {
                 break;
             }
@@ -222,7 +236,8 @@ impl Remote {
                 packs.parent().unwrap_or(&packs).to_owned()
             }
         };
-        let objects = Objects::open(&folder, &self.cache).map_err(failed("cannot read", &folder))?;
+        let objects =
+            Objects::open(&folder, &self.cache, self.space).map_err(failed("cannot read", &folder))?;
         *opened = Some(objects.clone());
         Ok(objects)
     }
@@ -234,7 +249,8 @@ impl Remote {
     fn reopened(&self, guard: &Guard<'_>) -> Result<Objects, Error> {
         let packs = guard.packs();
         let folder = packs.parent().unwrap_or(&packs);
-        let objects = Objects::open(folder, &self.cache).map_err(failed("cannot read", folder))?;
+        let objects =
+            Objects::open(folder, &self.cache, self.space).map_err(failed("cannot read", folder))?;
         *self.opened() = Some(objects.clone());
         Ok(objects)
     }
@@ -282,9 +298,9 @@ impl Remote {
         }
         let session = Session::open(&self.opening(call)?, call.progress)?;
         let wanted = |tip: &Tip| ids.contains(&tip.object);
-        let tips =
+        let some =
             tips.iter().filter(|(_, tip)| wanted(tip)).map(|(name, tip)| (name.clone(), *tip)).collect();
-        self.fetch(call, session, &tips, &BTreeMap::new())
+        self.fetch(call, session, &some, tips, &BTreeMap::new())
     }
 
     /// Keeps a pack of staged objects, so that they can be pushed again. In a mirror they are kept apart from the objects
@@ -334,7 +350,7 @@ impl Remote {
         let folder = folder.canonicalize().map_err(&fail)?;
         std::fs::create_dir_all(staged.join("info")).map_err(&fail)?;
         std::fs::write(staged.join("info/alternates"), format!("{}\n", folder.display())).map_err(&fail)?;
-        Objects::open(&staged, &self.cache).map_err(&fail)
+        Objects::open(&staged, &self.cache, self.space).map_err(&fail)
     }
 
     /// Puts small packs of an own repository together.
@@ -344,7 +360,7 @@ impl Remote {
         let fail = failed("cannot put packs together in", &packs);
         let Some(small) = pack::too_many(&packs).map_err(&fail)? else { return Ok(()) };
         let guard = own::work(folder).map_err(failed("cannot lock", folder))?;
-        let objects = Objects::open(&folder.join("objects"), &self.cache).map_err(&fail)?;
+        let objects = Objects::open(&folder.join("objects"), &self.cache, self.space).map_err(&fail)?;
         pack::put_together(&small, &packs, objects.handle()).map_err(&fail)?;
         *self.opened() = None;
         drop(guard);
@@ -392,6 +408,9 @@ impl Door {
         }
     }
 }
+
+/// How often the refs of a repository on this machine are listed until nobody packed them meanwhile.
+const MAX_LOOKS: usize = 50;
 
 /// How many packs of pushes with an unknown outcome are kept.
 const MAX_STAGED: usize = 256;

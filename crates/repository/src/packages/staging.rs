@@ -1,7 +1,7 @@
 //! Objects that are made in memory, on top of those of a repository.
 
 use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use gix_hash::ObjectId;
@@ -17,6 +17,9 @@ use crate::tree::Failure;
 pub(crate) struct Staging<'a> {
     base: &'a Objects,
     order: Vec<ObjectId>,
+    /// What the remote has for certain, since refs that it showed lead there. That something is in the mirror says less:
+    /// the remote may have pruned it, or be another one under the same address.
+    known: HashSet<ObjectId>,
     new: HashMap<ObjectId, (Kind, Arc<[u8]>)>,
 }
 
@@ -29,7 +32,7 @@ struct Writing {
 
 impl<'a> Staging<'a> {
     pub(crate) fn new(base: &'a Objects) -> Self {
-        Self { base, order: Vec::new(), new: HashMap::new() }
+        Self { base, order: Vec::new(), known: HashSet::new(), new: HashMap::new() }
     }
 
     /// The new objects, those that others lead to first.
@@ -54,7 +57,7 @@ impl<'a> Staging<'a> {
     fn add(&mut self, kind: Kind, data: Vec<u8>) -> Result<ObjectId, Failure> {
         let id = gix_object::compute_hash(gix_hash::Kind::Sha1, kind, &data);
         let id = id.map_err(|cause| Failure::Damaged(crate::error::chain(&cause)))?;
-        if !self.new.contains_key(&id) && !self.base.has(id) {
+        if !self.new.contains_key(&id) && !self.known.contains(&id) {
             self.order.push(id);
             self.new.insert(id, (kind, data.into()));
         }
@@ -67,6 +70,11 @@ impl<'a> Staging<'a> {
             Some(_) => Err(Failure::Damaged(format!("{id} is no {kind}"))),
             None => self.base.node(id, kind),
         }
+    }
+
+    /// What a tag object is about.
+    pub(crate) fn peeled(&self, id: ObjectId) -> Option<ObjectId> {
+        nodes::peeled(self.base, id)
     }
 
     pub(crate) fn commit(&self, id: ObjectId) -> Result<nodes::Commit, Failure> {
@@ -112,6 +120,49 @@ impl<'a> Staging<'a> {
 
     pub(crate) fn write_tree(&mut self, entries: Vec<Entry>) -> Result<ObjectId, Failure> {
         self.add(Kind::Tree, nodes::tree(entries))
+    }
+
+    /// Notes that the remote has a folder with all that is in it, and the folders on the way to it. What cannot be read is
+    /// sent again, which harms nobody.
+    pub(crate) fn know(&mut self, root: ObjectId, path: &SafePath) {
+        let mut at = root;
+        for name in path.components() {
+            self.known.insert(at);
+            let Ok(entries) = self.entries(at) else { return };
+            let found = entries.into_iter().find(|entry| entry.name == name.as_bytes() && entry.is_tree());
+            let Some(entry) = found else { return };
+            at = entry.id;
+        }
+        let mut waiting = vec![at];
+        while let Some(tree) = waiting.pop() {
+            if !self.known.insert(tree) {
+                continue;
+            }
+            for entry in self.entries(tree).unwrap_or_default() {
+                if entry.is_tree() {
+                    waiting.push(entry.id);
+                } else {
+                    self.known.insert(entry.id);
+                }
+            }
+        }
+    }
+
+    /// What is no folder where one would have to be on the way to a path, or at its end.
+    pub(crate) fn in_the_way(&self, root: ObjectId, path: &SafePath) -> Result<Option<String>, Failure> {
+        let mut at = root;
+        let mut walked = String::new();
+        for name in path.components() {
+            walked.push_str(if walked.is_empty() { "" } else { "/" });
+            walked.push_str(name);
+            let entries = self.entries(at)?;
+            match entries.into_iter().find(|entry| entry.name == name.as_bytes()) {
+                None => return Ok(None),
+                Some(entry) if entry.is_tree() => at = entry.id,
+                Some(_) => return Ok(Some(walked)),
+            }
+        }
+        Ok(None)
     }
 
     pub(crate) fn entries(&self, tree: ObjectId) -> Result<Vec<Entry>, Failure> {

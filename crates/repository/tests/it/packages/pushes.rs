@@ -3,9 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lanai_repository::Silent;
-use lanai_repository::packages::{Intent, Journal, Operation, Outcome, Source, Stage, WriteError};
+use lanai_repository::packages::{
+    Conflict, Intent, Journal, Operation, Outcome, Place, Source, Stage, WriteError,
+};
 
 use super::{Kind, World, publish, publish_content, save, write};
+use crate::repository::git;
 use crate::server::Behaviour;
 
 /// A journal that remembers what it was told.
@@ -225,4 +228,121 @@ fn trouble_that_passes_is_waited_for_and_other_trouble_is_not() {
         assert_eq!(result.is_ok(), works, "{status} {times}: {result:?}");
         assert!(server.requests().len() <= 6, "{status}: there is a bound: {:?}", server.requests());
     }
+}
+
+/// What the mirror has, the remote may have no more: all that a push needs is sent.
+#[test]
+fn a_remote_that_was_made_anew_gets_everything() {
+    let world = World::new(Kind::Http);
+    let repository = world.open();
+    write(&repository, Operation::CreateBranch).unwrap();
+    write(&repository, publish_content("p", "w", "1")).unwrap();
+    std::fs::remove_dir_all(&world.folder).unwrap();
+    std::fs::create_dir_all(&world.folder).unwrap();
+    world.git(&["init", "--quiet", "--bare", "--initial-branch=main"]);
+    world.git(&["config", "http.receivepack", "true"]);
+    write(&repository, Operation::CreateBranch).unwrap();
+    let done = write(&repository, publish_content("p", "w", "1")).unwrap();
+    assert_eq!(done.revision.unwrap().get(), 2, "numbers go on");
+    world.fsck();
+}
+
+/// A request whose ref cannot stand beside another is answered, and no other request suffers.
+#[test]
+fn refs_that_cannot_stand_together_are_told() {
+    for kind in [Kind::Own, Kind::Near, Kind::Http] {
+        let world = World::new(kind);
+        let repository = world.open();
+        write(&repository, Operation::CreateBranch).unwrap();
+        write(&repository, save("a", "w", "1", None)).unwrap();
+        let error = write(&repository, save("a/w", "x", "1", None)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "\"refs/heads/drafts/a/w/x\" cannot be made beside \"refs/heads/drafts/a/w\""
+        );
+        write(&repository, save("b/w", "x", "1", None)).unwrap();
+        let error = write(&repository, save("b", "w", "1", None)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "\"refs/heads/drafts/b/w\" cannot be made beside \"refs/heads/drafts/b/w/x\""
+        );
+        write(&repository, publish_content("a", "w2", "1")).unwrap();
+        let error = write(&repository, publish_content("a/v1", "w", "1")).unwrap_err();
+        assert!(matches!(error, WriteError::Conflict(Conflict::Beside { .. })), "{error}");
+        world.fsck();
+        let clone = world.home.path().join(format!("clone-{kind:?}"));
+        git(
+            world.home.path(),
+            &["clone", "--quiet", "--mirror", world.folder.to_str().unwrap(), clone.to_str().unwrap()],
+            b"",
+        );
+    }
+}
+
+#[test]
+fn a_ref_that_git_made_below_a_name_is_in_its_way() {
+    let world = World::new(Kind::Own);
+    let repository = world.open();
+    write(&repository, Operation::CreateBranch).unwrap();
+    let head = world.git(&["rev-parse", "main"]);
+    world.git(&["update-ref", "refs/heads/drafts/a/w/x", &head]);
+    let error = write(&repository, save("a", "w", "1", None)).unwrap_err();
+    assert!(matches!(error, WriteError::Conflict(Conflict::Beside { .. })), "{error}");
+}
+
+/// Files of others are not replaced by a package.
+#[test]
+fn a_package_does_not_take_the_place_of_a_file() {
+    let world = World::new(Kind::Near);
+    let repository = world.open();
+    write(&repository, Operation::CreateBranch).unwrap();
+    world.outsider("main", "apps", "a file");
+    let error = write(&repository, publish_content("apps/web", "w", "1")).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("package \"apps/web\" cannot be written: \"apps\" is no folder in commit "),
+        "{error}"
+    );
+    let error = write(&repository, save("apps", "w", "1", None)).unwrap_err();
+    assert!(matches!(error, WriteError::Conflict(Conflict::Occupied { .. })), "{error}");
+}
+
+/// Where deletions are not allowed, nobody is told that something was deleted.
+#[test]
+fn a_refused_deletion_is_told_by_remotes_without_atomic_pushes() {
+    let world = World::new(Kind::Http);
+    world.git(&["config", "receive.advertiseAtomic", "false"]);
+    let repository = world.open();
+    write(&repository, Operation::CreateBranch).unwrap();
+    let at = write(&repository, save("p", "w", "1", None)).unwrap().commit.unwrap();
+    world.git(&["config", "receive.denyDeletes", "true"]);
+    let place =
+        Place { package: "p".parse().unwrap(), workspace: "w".parse().unwrap(), stage: Stage::Draft, at };
+    let error = write(&repository, Operation::DeleteDraft(place)).unwrap_err();
+    assert!(matches!(error, WriteError::Refused { .. }), "{error}");
+    assert!(world.refs().contains(&"refs/heads/drafts/p/w".to_owned()));
+}
+
+/// Marks are made for what is there; a tag that is an object is the revision that it is about.
+#[test]
+fn marks_and_deletions_look_at_the_tag() {
+    let world = World::new(Kind::Http);
+    let repository = world.open();
+    write(&repository, Operation::CreateBranch).unwrap();
+    let at = write(&repository, publish_content("p", "w", "1")).unwrap().commit.unwrap();
+    world.git(&["-c", "user.name=x", "-c", "user.email=x", "tag", "-a", "-m", "by hand", "p/v8", "p/v1"]);
+    repository.poll(&Silent).unwrap();
+    let mark = |last: &str| lanai_repository::packages::Mark {
+        package: "p".parse().unwrap(),
+        last: last.to_owned(),
+        at,
+    };
+    write(&repository, Operation::Mark(mark("v8"))).unwrap();
+    let error = write(&repository, Operation::Mark(mark("v9"))).unwrap_err();
+    assert_eq!(error.to_string(), format!("\"refs/tags/p/v9\" is at nothing, not at {at}"));
+    let error = write(&repository, Operation::Mark(mark("a b"))).unwrap_err();
+    assert_eq!(error.to_string(), "no ref can be called \"p/a b\"");
+    write(&repository, Operation::DeleteRevision(mark("v8"))).unwrap();
+    assert_eq!(world.refs(), ["refs/heads/main", "refs/tags/p/v1"], "the mark is gone as well");
 }
