@@ -7,11 +7,13 @@
 //! | kinds | [`kind`], [`kinds`] (those that are always there), [`crd`] (those that users define) |
 //! | what objects look like | [`schema`] |
 //! | tables | [`column`], [`jsonpath`], [`age`] |
+//! | what schemas cannot say | [`core`] (Kubernetes's own kinds) |
 //! | what is wrong | [`cause`], [`names`] |
 
 pub mod age;
 pub mod cause;
 pub mod column;
+pub mod core;
 pub mod crd;
 pub mod jsonpath;
 pub mod kind;

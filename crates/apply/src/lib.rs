@@ -2,8 +2,21 @@
 //!
 //! | module | what it knows |
 //! |---|---|
+//! | [`owners`] | server-side apply, and who owns what after any write |
+//! | [`fields`], [`managed`], [`conflict`] | sets of fields, the entries of managed fields, conflicts |
+//! | `shape`, `typed` | how values merge, and values along that |
 //! | [`merge`] | merge patches |
 //! | [`json`] | JSON patches |
 
+pub mod conflict;
+pub mod fields;
 pub mod json;
+pub mod managed;
 pub mod merge;
+pub mod owners;
+
+mod shape;
+mod typed;
+
+pub use conflict::Conflict;
+pub use owners::{Error, Force, Writer, apply, update};

@@ -198,6 +198,16 @@ fn is_base64(text: &str) -> bool {
     STANDARD.decode(text).is_ok()
 }
 
+/// Bytes as a text in base 64.
+pub fn base64_text(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+/// The bytes that a text in base 64 stands for; `None` for a text that is none.
+pub fn base64_bytes(text: &str) -> Option<Vec<u8>> {
+    STANDARD.decode(text.replace(['\n', '\r'], "")).ok()
+}
+
 /// Whether a text is a quantity: a number with a suffix such as `m`, `Gi` or `e3`.
 pub fn is_quantity(text: &str) -> bool {
     let text = text.strip_prefix(['+', '-']).unwrap_or(text);

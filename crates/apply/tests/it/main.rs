@@ -1,0 +1,3 @@
+//! What writes make of objects: recorded from kube-apiserver, and properties.
+
+mod recorded;
