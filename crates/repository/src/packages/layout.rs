@@ -92,8 +92,6 @@ const DRAFTS: &str = "drafts";
 const PROPOSED: &str = "proposed";
 const DELETION_PROPOSED: &str = "deletionProposed";
 
-/// Branches and tags of others are not named so; those of ours always can be.
-
 impl Layout {
     /// What a ref is.
     pub fn meaning(&self, name: &RefName) -> Meaning {

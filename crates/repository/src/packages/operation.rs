@@ -361,13 +361,12 @@ impl Ground<'_, '_> {
             our_id(id) == at.object_id()
                 || self.staging.peeled(id).is_some_and(|id| our_id(id) == at.object_id())
         };
-        match found.filter(|id| leads_there(*id)) {
-            Some(id) => Ok(our_id(id)),
-            None => {
-                let (name, expected) = (name.clone(), Some(at.object_id()));
-                Err(Conflict::Moved { name, expected, found: found.map(our_id) }.into())
-            }
-        }
+        let moved = || Conflict::Moved {
+            name: name.clone(),
+            expected: Some(at.object_id()),
+            found: found.map(our_id),
+        };
+        Ok(found.filter(|id| leads_there(*id)).map(our_id).ok_or_else(moved)?)
     }
 
     fn set(

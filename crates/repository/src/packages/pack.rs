@@ -13,8 +13,11 @@ use crate::error::chain;
 /// How many packs there may be before the small ones are put together.
 const MAX_PACKS: usize = 40;
 
-/// A pack of more bytes stays as it is.
+/// How many bytes of packs are put together at once.
 const SMALL: u64 = 16 * 1024 * 1024;
+
+/// How many bytes their objects may have, which can be many more: they are held in memory.
+const MAX_EXPANDED: usize = 64 * 1024 * 1024;
 
 /// A pack of these objects, whole and without deltas.
 pub(crate) fn write<'a>(objects: impl ExactSizeIterator<Item = (Kind, &'a [u8])>) -> io::Result<Vec<u8>> {
@@ -137,20 +140,32 @@ pub(crate) fn keep(pack: &[u8], folder: &Path) -> io::Result<Kept> {
 /// What is to be put together.
 pub(crate) struct Small(Vec<PathBuf>);
 
-/// The small packs of a folder, if there are too many. Removes what is no pack with an index.
+/// The small packs of a folder, if there are too many. What has no index may be on its way, and what has more than that is
+/// Git's to look after.
 pub(crate) fn too_many(folder: &Path) -> io::Result<Option<Small>> {
+    let is_plain = |path: &PathBuf| {
+        let has = |extension: &str| path.with_extension(extension).exists();
+        has("idx") && !["keep", "mtimes", "bitmap", "promisor"].into_iter().any(has)
+    };
+    let size = |path: &PathBuf| fs::metadata(path).map_or(u64::MAX, |metadata| metadata.len());
     let mut packs = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "pack") {
+        if path.extension().is_some_and(|extension| extension == "pack") && is_plain(&path) {
             packs.push(path);
         }
     }
-    if packs.len() <= MAX_PACKS {
+    if packs.len() <= MAX_PACKS || folder.join("multi-pack-index").exists() {
         return Ok(None);
     }
-    packs.retain(|path| fs::metadata(path).is_ok_and(|metadata| metadata.len() <= SMALL));
-    Ok(Some(Small(packs)))
+    // The smallest first, and of those no more than can be held in memory.
+    packs.sort_by_key(size);
+    let mut all: u64 = 0;
+    packs.retain(|path| {
+        all = all.saturating_add(size(path));
+        all <= SMALL
+    });
+    Ok((packs.len() > 1).then_some(Small(packs)))
 }
 
 /// Writes the objects of small packs into one, then removes the small ones. Nobody else may use the folder meanwhile.
@@ -166,9 +181,15 @@ pub(crate) fn put_together(small: &Small, folder: &Path, objects: &impl Find) ->
     let mut pack = b"PACK\0\0\0\x02".to_vec();
     pack.extend_from_slice(&u32::try_from(ids.len()).map_err(io::Error::other)?.to_be_bytes());
     let mut buffer = Vec::new();
+    let mut expanded = 0;
     for id in &ids {
         let data = objects.try_find(id, &mut buffer).map_err(|cause| io::Error::other(chain(&cause)))?;
         let data = data.ok_or_else(|| io::Error::other(format!("{id} is missing")))?;
+        expanded += data.data.len();
+        if expanded > MAX_EXPANDED {
+            // They stay as they are; looking through them is slow, but works.
+            return Ok(());
+        }
         add(&mut pack, data.kind, data.data)?;
     }
     seal(&mut pack)?;

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lanai_repository::Silent;
 use lanai_repository::packages::{
     Conflict, Intent, Journal, Operation, Outcome, Place, Source, Stage, WriteError,
 };
+use lanai_repository::{Error, Silent};
 
 use super::{Kind, World, publish, publish_content, save, write};
 use crate::repository::git;
@@ -345,4 +345,56 @@ fn marks_and_deletions_look_at_the_tag() {
     assert_eq!(error.to_string(), "no ref can be called \"p/a b\"");
     write(&repository, Operation::DeleteRevision(mark("v8"))).unwrap();
     assert_eq!(world.refs(), ["refs/heads/main", "refs/tags/p/v1"], "the mark is gone as well");
+}
+
+/// Who leaves while others wait takes nobody along, and is not waited for.
+#[test]
+fn who_leaves_the_queue_leaves_alone() {
+    let world = World::new(Kind::Http);
+    let repository = world.open();
+    write(&repository, Operation::CreateBranch).unwrap();
+    super::group::hook(&world, "pre-receive", "while [ -e ../hold ]; do :; done");
+    std::fs::write(world.folder.join("../hold"), "").unwrap();
+    let repository = &repository;
+    std::thread::scope(|scope| {
+        let leader = Leaver::default();
+        let first = {
+            let progress = leader.clone();
+            scope.spawn(move || repository.write(super::request(publish_content("a", "w", "1")), &progress))
+        };
+        // The first push was for the branch.
+        let is_push = |line: &&String| line.starts_with("POST") && line.ends_with("receive-pack");
+        while world.server.as_ref().unwrap().requests().iter().filter(is_push).count() < 2 {
+            std::thread::yield_now();
+        }
+        let waiter = Leaver::default();
+        let second = {
+            let progress = waiter.clone();
+            scope.spawn(move || repository.write(super::request(publish_content("b", "w", "1")), &progress))
+        };
+        let third = scope.spawn(move || write(repository, publish_content("c", "w", "1")));
+        while repository.waiting() < 2 {
+            std::thread::yield_now();
+        }
+        waiter.0.cancel();
+        let gone = second.join().unwrap();
+        leader.0.cancel();
+        std::fs::remove_file(world.folder.join("../hold")).unwrap();
+        assert!(
+            matches!(&gone, Err(WriteError::Remote(error)) if matches!(**error, Error::Cancelled)),
+            "{gone:?}"
+        );
+        first.join().unwrap().expect("what was begun is finished");
+        third.join().unwrap().expect("it does not matter who began");
+    });
+    assert_eq!(world.refs(), ["refs/heads/main", "refs/tags/a/v1", "refs/tags/c/v1"]);
+}
+
+#[derive(Clone, Default)]
+struct Leaver(lanai_repository::Cancel);
+
+impl lanai_repository::Progress for Leaver {
+    fn cancel(&self) -> lanai_repository::Cancel {
+        self.0.clone()
+    }
 }
