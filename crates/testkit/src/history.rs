@@ -58,6 +58,8 @@ pub enum Entry {
         /// Of the watch.
         watch: u64,
     },
+    /// Something happens from here on because of which the store may fail, such as a server that is away; it must not answer wrongly.
+    Trouble,
     /// The process of the store was killed: calls without an answer stay without, and watches are gone.
     Killed,
 }
@@ -82,10 +84,12 @@ pub enum Call {
     Current,
     /// Forget history up to a revision.
     Compact(u64),
+    /// How many objects there are.
+    Count(View),
     /// Hear what happens behind a revision.
     Watch {
-        /// The revision.
-        after: u64,
+        /// The revision; what is there now if none.
+        after: Option<u64>,
     },
 }
 
@@ -170,15 +174,27 @@ pub enum Reply {
     Current(u64),
     /// The horizon.
     Compacted(u64),
+    /// So many objects.
+    Counted(u64),
     /// The watch is open.
-    Watching,
+    Watching {
+        /// The revision behind which it hears.
+        after: u64,
+    },
+    /// What was asked for is not there yet.
+    TooNew {
+        /// The newest revision.
+        current: u64,
+    },
     /// What was asked for is below the horizon.
     Expired {
         /// The horizon.
         horizon: u64,
     },
-    /// Nothing happened, for another reason.
+    /// Nothing happened, for another reason that lies in what was asked.
     Refused,
+    /// Nothing happened, because the store could not.
+    Failed(String),
     /// Nobody knows.
     Unknown,
 }
@@ -225,6 +241,8 @@ pub enum Heard {
         /// The horizon.
         horizon: u64,
     },
+    /// The watch ended for another reason.
+    Failed(String),
 }
 
 impl Heard {
@@ -234,7 +252,7 @@ impl Heard {
             Self::Created { revision, .. }
             | Self::Updated { revision, .. }
             | Self::Deleted { revision, .. } => Some(*revision),
-            Self::Bookmark(_) | Self::Expired { .. } => None,
+            Self::Bookmark(_) | Self::Expired { .. } | Self::Failed(_) => None,
         }
     }
 }
@@ -320,6 +338,11 @@ impl Recorder {
     /// Notes that a watch did not tell what it must have told by now.
     pub fn stalled(&self, watch: u64) {
         self.state().note(Entry::Stalled { watch });
+    }
+
+    /// Notes that the store may fail from here on.
+    pub fn trouble(&self) {
+        self.state().note(Entry::Trouble);
     }
 
     /// All that was noted.

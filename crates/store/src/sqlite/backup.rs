@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::compact::slice;
 use super::open::{
-    DATABASE, Found, OpenError, connect, connect_to_look, identify, lasting_log_damage, take_lock, unfit,
+    DATABASE, OpenError, connect, connect_to_look, identify_ours, lasting_log_damage, take_lock, unfit,
 };
 use super::query::{Bounds, bounds, signed, unsigned};
 use super::schema::{self, MIGRATIONS};
@@ -85,7 +85,7 @@ pub fn backup(folder: &Path, target: &Path) -> Result<Verified, BackupError> {
         return Err(OpenError::Damaged { path: source, what: format!("in its log: {what}") }.into());
     }
     let connection = connect_to_look(&source)?;
-    identify(&connection, &source)?;
+    identify_ours(&connection, &source)?;
     let fresh = beside(target);
     let done = copy(&connection, &source, &fresh).and_then(|()| settle(&fresh, target));
     done.inspect_err(|_| drop(fs::remove_file(&fresh)))
@@ -107,10 +107,7 @@ pub fn restore(backup: &Path, folder: &Path, ahead: Jump) -> Result<Restored, Ba
     let fresh = beside(&target);
     let done = (|| {
         let from = connect(backup, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        if identify(&from, backup)? == Found::New {
-            let why = "it is empty".into();
-            return Err(OpenError::NotAStore { path: backup.to_owned(), why }.into());
-        }
+        identify_ours(&from, backup)?;
         copy(&from, backup, &fresh)?;
         let restored = jump(&fresh, ahead)?;
         settle(&fresh, &target)?;
@@ -146,12 +143,23 @@ fn settle(fresh: &Path, target: &Path) -> Result<Verified, BackupError> {
     let wrong = |source| BackupError::Io { path: target.to_owned(), source };
     File::open(fresh).and_then(|file| file.sync_all()).map_err(wrong)?;
     let verified = check(fresh)?;
-    // Fails if somebody was faster: nothing is overwritten.
-    fs::hard_link(fresh, target).map_err(wrong)?;
-    fs::remove_file(fresh).map_err(wrong)?;
+    name(fresh, target, |from, to| fs::hard_link(from, to)).map_err(wrong)?;
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(wrong)?;
     Ok(verified)
+}
+
+/// Gives a file its name. Fails if somebody was faster: nothing is overwritten.
+fn name(fresh: &Path, target: &Path, link: impl Fn(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
+    match link(fresh, target) {
+        Ok(()) => fs::remove_file(fresh),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        // Not every file system has links: the name is taken with an empty file, which is then replaced.
+        Err(_) => {
+            File::create_new(target)?;
+            fs::rename(fresh, target).inspect_err(|_| drop(fs::remove_file(target)))
+        }
+    }
 }
 
 fn check(path: &Path) -> Result<Verified, BackupError> {
@@ -183,4 +191,24 @@ fn jump(path: &Path, far: Jump) -> Result<Restored, BackupError> {
         })
         .map_err(wrong)?;
     Ok(Restored { backup: head, head: ahead })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_gets_its_name_where_there_are_no_links() {
+        let folder = tempfile::tempdir().unwrap();
+        let (fresh, target) = (folder.path().join("fresh"), folder.path().join("target"));
+        let without = |_: &Path, _: &Path| Err(io::Error::from(io::ErrorKind::Unsupported));
+        fs::write(&fresh, "new").unwrap();
+        name(&fresh, &target, without).unwrap();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "new");
+        assert!(!fresh.exists());
+        fs::write(&fresh, "newer").unwrap();
+        let error = name(&fresh, &target, without).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_to_string(&target).unwrap(), "new", "nothing is overwritten");
+    }
 }

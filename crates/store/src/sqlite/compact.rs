@@ -43,9 +43,12 @@ pub(crate) fn slice(connection: &mut Connection, target: Revision) -> Result<Rev
     let end = Revision::new(target.get().min(horizon.get().saturating_add(SLICE)));
     forget(&transaction, horizon, end).map_err(|error| harmless(&error))?;
     transaction.commit().map_err(|error| at_commit(&error))?;
-    // Pages that cannot be given back now are given back later, or used again.
-    let _ = vacuum(connection);
-    Ok(end)
+    match vacuum(connection).map_err(|error| at_commit(&error)) {
+        // It is a commit as well: what the disk did not take may be there or not.
+        Err(unknown @ Error::Unknown { .. }) => Err(unknown),
+        // Pages that cannot be given back now are given back later, or used again.
+        Ok(()) | Err(_) => Ok(end),
+    }
 }
 
 /// Gives pages back to the file system. Each is a row of the answer: who does not read them all does not give all back.

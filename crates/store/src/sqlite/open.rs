@@ -151,10 +151,16 @@ pub(crate) fn take_lock(folder: &Path) -> Result<File, OpenError> {
 fn check_files(folder: &Path, path: &Path) -> Result<(), OpenError> {
     let log = folder.join(LOG);
     let log_is_there = fs::metadata(&log).is_ok_and(|found| found.len() > 0);
-    let database_is_there = fs::metadata(path).is_ok_and(|found| found.len() > 0);
-    if log_is_there && !database_is_there {
-        let what = format!("it is missing or empty, and its log \"{LOG}\" is not");
-        return Err(OpenError::Damaged { path: path.to_owned(), what });
+    let size = fs::metadata(path).ok().map(|found| found.len());
+    let damaged = |what: String| Err(OpenError::Damaged { path: path.to_owned(), what });
+    if log_is_there && size.unwrap_or(0) == 0 {
+        return damaged(format!("it is missing or empty, and its log \"{LOG}\" is not"));
+    }
+    // The keys of a new store are made when its tables are there.
+    if size == Some(0) && folder.join(KEYS).exists() {
+        return damaged(format!(
+            "it is empty, and the keys of a store, \"{KEYS}\", are beside it (if there never was a store, remove the empty file)"
+        ));
     }
     match log_damage(path)? {
         Some(what) => Err(OpenError::Damaged { path: log, what }),
@@ -172,10 +178,12 @@ pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, OpenE
     open().map_err(|source| OpenError::Sqlite { path: path.to_owned(), source })
 }
 
-/// A connection that leaves the log as it is, for those who only look.
+/// A connection that leaves the log as it is, for those who only look. Where there is none, none is left.
 pub(crate) fn connect_to_look(path: &Path) -> Result<Connection, OpenError> {
+    let has_log = fs::metadata(log_of(path)).is_ok_and(|found| found.len() > 0);
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    set_closing(&connection, Closing::LeavesLog).map_err(|error| say(path, error))?;
+    let closing = if has_log { Closing::LeavesLog } else { Closing::CopiesLog };
+    set_closing(&connection, closing).map_err(|error| say(path, error))?;
     Ok(connection)
 }
 
@@ -191,11 +199,16 @@ pub(crate) fn set_closing(connection: &Connection, closing: Closing) -> rusqlite
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, leaves).map(drop)
 }
 
-/// What is wrong with the log of a database, if it has one; nobody else writes to it.
-pub(crate) fn log_damage(path: &Path) -> Result<Option<String>, OpenError> {
+/// The log of a database.
+fn log_of(path: &Path) -> PathBuf {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
-    let log = PathBuf::from(log);
+    PathBuf::from(log)
+}
+
+/// What is wrong with the log of a database, if it has one; nobody else writes to it.
+pub(crate) fn log_damage(path: &Path) -> Result<Option<String>, OpenError> {
+    let log = log_of(path);
     if !fs::metadata(&log).is_ok_and(|found| found.len() > 0) {
         return Ok(None);
     }
@@ -254,6 +267,19 @@ fn check_pages(connection: &Connection, path: &Path, check_up_to: ByteSize) -> R
 pub(crate) enum Found {
     New,
     Ours,
+}
+
+/// A store or backup that is to be read: an empty file is none.
+pub(crate) fn identify_ours(connection: &Connection, path: &Path) -> Result<(), OpenError> {
+    check_ours(&identify(connection, path)?, path)
+}
+
+/// The same, of what was found.
+pub(crate) fn check_ours(found: &Found, path: &Path) -> Result<(), OpenError> {
+    match found {
+        Found::Ours => Ok(()),
+        Found::New => Err(OpenError::NotAStore { path: path.to_owned(), why: "it is empty".into() }),
+    }
 }
 
 /// Whether a file is new, ours, or neither.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::open::{OpenError, connect_to_look, identify, lasting_log_damage, say};
+use super::open::{OpenError, check_ours, connect_to_look, identify, lasting_log_damage, say};
 use super::query::{COLUMNS, read_row, unsigned};
 use crate::plan::index_entries;
 use crate::row::{attributes, digests};
@@ -44,15 +44,16 @@ impl fmt::Display for Finding {
 
 /// Reads all of a store or backup and compares what should agree: pages, checksums of objects, digests of blobs, indexes, history.
 ///
-/// Changes nothing. The file may be in use; what is checked is one snapshot. Secrets are not opened.
+/// Changes nothing, and leaves no other files behind. The file may be in use; what is checked is one snapshot. Secrets are not opened.
 pub fn verify(path: &Path) -> Result<Verified, OpenError> {
     let mut verified = Verified::default();
     let mut connection = connect_to_look(path)?;
-    identify(&connection, path)?;
+    let found = identify(&connection, path)?;
     if let Some(what) = lasting_log_damage(path)? {
         verified.find(format!("in the log: {what}"));
         return Ok(verified);
     }
+    check_ours(&found, path)?;
     if let Err(error) = look(&mut connection, &mut verified) {
         match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::DatabaseCorrupt) => verified.find(error.to_string()),

@@ -23,13 +23,14 @@ pub const LIMITS: Limits = Limits { max_history: u64::MAX / 4, max_window: 200, 
 fn is_worth_judging(summary: Summary) {
     println!("{summary:?}");
     assert!(summary.commits > 60 && summary.reads > 200 && summary.lists > 100, "{summary:?}");
-    assert!(summary.events > 400 && summary.bookmarks > 0, "{summary:?}");
+    assert!(summary.events > 400 && summary.bookmarks > 0 && summary.counts > 0, "{summary:?}");
 }
 
 /// All runs together met history that was forgotten, and outcomes that nobody knows.
 pub fn were_hard(summaries: &[Summary]) {
     assert!(summaries.iter().any(|summary| summary.expired > 0), "{summaries:?}");
     assert!(summaries.iter().any(|summary| summary.unknown > 0), "{summaries:?}");
+    assert!(summaries.iter().any(|summary| summary.too_new > 0), "{summaries:?}");
 }
 
 async fn judged(store: Arc<dyn Store>, seed: u64) -> Summary {

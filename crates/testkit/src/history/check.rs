@@ -50,6 +50,12 @@ pub enum Violation {
     WrongConflict { entry: usize, key: String, expected: Option<u64>, found: Option<u64> },
     /// History that was compacted was handed out.
     BelowHorizon { entry: usize, asked: u64, horizon: u64 },
+    /// A revision that was there was said not to be.
+    WrongTooNew { entry: usize, asked: u64, current: u64, known: u64 },
+    /// A number of objects that was never there.
+    WrongCount { entry: usize, counted: u64, known: u64 },
+    /// The store could not do something, and nothing had been announced because of which it could not.
+    Failed { entry: usize, what: String },
     /// History that nobody had compacted was said to be gone.
     WrongExpiry { entry: usize, position: u64, horizon: u64 },
 }
@@ -77,6 +83,10 @@ pub struct Summary {
     pub events: usize,
     /// Bookmarks that were compared.
     pub bookmarks: usize,
+    /// Counts that were compared.
+    pub counts: usize,
+    /// Watches of revisions that were not there yet.
+    pub too_new: usize,
     /// Lists and watches that were refused or cut off because history had been compacted.
     pub expired: usize,
     /// Kills.
@@ -97,6 +107,7 @@ pub fn check(history: &History) -> Result<Summary, Vec<Violation>> {
         horizon: 0,
         calls: HashMap::new(),
         watches: HashMap::new(),
+        is_troubled: false,
     };
     for (at, entry) in history.entries.iter().enumerate() {
         judge.entry(at, entry);
@@ -117,6 +128,8 @@ struct Judge<'h> {
     horizon: u64,
     calls: HashMap<u64, Open<'h>>,
     watches: HashMap<u64, Watching<'h>>,
+    /// Whether the store may fail.
+    is_troubled: bool,
 }
 
 struct Open<'h> {
@@ -151,6 +164,7 @@ impl<'h> Judge<'h> {
             }
             Entry::Heard { watch, signal } => self.heard(at, *watch, signal),
             Entry::Stalled { watch } => self.stalled(at, *watch),
+            Entry::Trouble => self.is_troubled = true,
             Entry::Killed => self.summary.kills += 1,
         }
     }
@@ -209,9 +223,21 @@ impl<'h> Judge<'h> {
             }
             (Call::Current, Reply::Current(revision)) => self.listed(at, open, None, *revision),
             (Call::Compact(_), Reply::Compacted(horizon)) => self.horizon = self.horizon.max(*horizon),
-            (Call::Watch { after }, Reply::Watching) => self.above_horizon(at, open, *after),
+            (Call::Watch { after: None }, Reply::Watching { after }) => self.listed(at, open, None, *after),
+            (Call::Watch { after: Some(asked) }, Reply::Watching { after }) => {
+                self.listed(at, open, Some(*asked), *after);
+            }
+            (Call::Count(view), Reply::Counted(counted)) => self.counted(at, open, view, *counted),
             (
-                Call::Watch { after: asked } | Call::List { at: Some(asked), .. },
+                Call::Watch { after: Some(asked) }
+                | Call::List { at: Some(asked), .. }
+                | Call::Compact(asked),
+                Reply::TooNew { current },
+            ) => self.too_new(at, open, *asked, *current),
+            (_, Reply::TooNew { current }) => self.too_new(at, open, 0, *current),
+            (_, Reply::Failed(what)) => self.failed(at, what),
+            (
+                Call::Watch { after: Some(asked) } | Call::List { at: Some(asked), .. },
                 Reply::Expired { horizon },
             ) => {
                 self.expired(at, *asked, *horizon);
@@ -226,7 +252,8 @@ impl<'h> Judge<'h> {
                 | Reply::Listed { .. }
                 | Reply::Current(_)
                 | Reply::Compacted(_)
-                | Reply::Watching
+                | Reply::Counted(_)
+                | Reply::Watching { .. }
                 | Reply::Refused
                 | Reply::Unknown,
             ) => {}
@@ -239,6 +266,37 @@ impl<'h> Judge<'h> {
             self.violations.push(Violation::TooEarly { entry: at, revision });
         }
         self.known = self.known.max(self.log.whole(revision));
+    }
+
+    /// What is said not to be there yet was not known; the newest that is named instead is not older than what was.
+    fn too_new(&mut self, at: usize, open: &Open<'_>, asked: u64, current: u64) {
+        self.summary.too_new += 1;
+        if asked <= current || current < open.known {
+            let known = open.known;
+            self.violations.push(Violation::WrongTooNew { entry: at, asked, current, known });
+        }
+        self.shown(at, current);
+    }
+
+    /// So many objects were there at some moment between call and return.
+    fn counted(&mut self, at: usize, open: &Open<'_>, view: &View, counted: u64) {
+        self.summary.counts += 1;
+        let moments = (open.known..=self.log.newest())
+            .filter(|revision| self.log.whole(*revision) == *revision && self.log.asked(*revision) <= at);
+        let mut fitting =
+            moments.filter(|revision| self.log.objects_at(*revision, view).len() as u64 == counted);
+        if let Some(revision) = fitting.next() {
+            self.shown(at, revision);
+        } else {
+            let known = open.known;
+            self.violations.push(Violation::WrongCount { entry: at, counted, known });
+        }
+    }
+
+    fn failed(&mut self, at: usize, what: &str) {
+        if !self.is_troubled {
+            self.violations.push(Violation::Failed { entry: at, what: what.to_owned() });
+        }
     }
 
     fn was_there(&self, item: &Item) -> bool {
@@ -318,6 +376,7 @@ impl<'h> Judge<'h> {
         let (view, position) = (watching.view, watching.position);
         let told = match signal {
             Heard::Expired { horizon } => return self.expired(at, position, *horizon),
+            Heard::Failed(what) => return self.failed(at, what),
             Heard::Bookmark(revision) => {
                 self.summary.bookmarks += 1;
                 if *revision < position {

@@ -167,11 +167,14 @@ fn commits(history: &History) -> HashMap<u64, Commit<'_>> {
                     Reply::Unknown => {}
                     Reply::Conflict { .. }
                     | Reply::Refused
+                    | Reply::Failed(_)
+                    | Reply::TooNew { .. }
+                    | Reply::Counted(_)
                     | Reply::Found(_)
                     | Reply::Listed { .. }
                     | Reply::Current(_)
                     | Reply::Compacted(_)
-                    | Reply::Watching
+                    | Reply::Watching { .. }
                     | Reply::Expired { .. } => commit.is_refused = true,
                 }
             }
@@ -179,6 +182,7 @@ fn commits(history: &History) -> HashMap<u64, Commit<'_>> {
             | Entry::Open { .. }
             | Entry::Heard { .. }
             | Entry::Stalled { .. }
+            | Entry::Trouble
             | Entry::Killed => {}
         }
     }
@@ -197,7 +201,7 @@ fn heard(history: &History, effects: &mut BTreeMap<u64, Effect>, violations: &mu
                         Effect { key: now.key.clone(), content: Some(now.content.clone()) }
                     }
                     Heard::Deleted { last, .. } => Effect { key: last.key.clone(), content: None },
-                    Heard::Bookmark(_) | Heard::Expired { .. } => continue,
+                    Heard::Bookmark(_) | Heard::Expired { .. } | Heard::Failed(_) => continue,
                 };
                 let revision = signal.revision().expect("bookmarks and ends were left out");
                 claim(effects, revision, effect, violations);
@@ -206,6 +210,7 @@ fn heard(history: &History, effects: &mut BTreeMap<u64, Effect>, violations: &mu
             | Entry::Call { .. }
             | Entry::Return { .. }
             | Entry::Stalled { .. }
+            | Entry::Trouble
             | Entry::Killed => {}
         }
     }
@@ -252,15 +257,21 @@ fn claim(
 fn seen(history: &History) -> u64 {
     let of = |entry: &Entry| match entry {
         Entry::Return { reply: Reply::Committed(revisions), .. } => revisions.last().copied(),
-        Entry::Return { reply: Reply::Listed { revision, .. } | Reply::Current(revision), .. } => {
-            Some(*revision)
+        Entry::Return {
+            reply:
+                Reply::Listed { revision, .. }
+                | Reply::Current(revision)
+                | Reply::TooNew { current: revision }
+                | Reply::Watching { after: revision },
+            ..
         }
-        Entry::Heard { signal: Heard::Bookmark(revision), .. } => Some(*revision),
+        | Entry::Heard { signal: Heard::Bookmark(revision), .. } => Some(*revision),
         Entry::Heard { signal, .. } => signal.revision(),
         Entry::Return { .. }
         | Entry::Call { .. }
         | Entry::Open { .. }
         | Entry::Stalled { .. }
+        | Entry::Trouble
         | Entry::Killed => None,
     };
     history.entries.iter().filter_map(of).max().unwrap_or(0)

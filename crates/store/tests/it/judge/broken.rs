@@ -45,6 +45,10 @@ enum Fault {
     NewerPage,
     WrongConflict,
     ForgottenHorizon,
+    FailingWatch,
+    FailingRead,
+    WrongFuture,
+    WrongCount,
 }
 
 /// A fault, and what the judge may say of it.
@@ -60,9 +64,7 @@ const FAULTS: &[Row] = &[
     (Fault::TwoEventsWithOneRevision, |v| {
         matches!(v, Violation::Repeated { .. } | Violation::TwoAccounts { .. })
     }),
-    (Fault::HalfATransactionVisible, |v| {
-        matches!(v, Violation::HalfTransaction { .. } | Violation::NotConsecutive { .. })
-    }),
+    (Fault::HalfATransactionVisible, |v| matches!(v, Violation::HalfTransaction { .. })),
     (Fault::HalfATransactionWritten, |v| {
         matches!(v, Violation::Gap { .. } | Violation::TwoAccounts { .. } | Violation::HalfCommitted { .. })
     }),
@@ -83,6 +85,10 @@ const FAULTS: &[Row] = &[
     (Fault::NewerPage, |v| matches!(v, Violation::OtherRevision { .. })),
     (Fault::WrongConflict, |v| matches!(v, Violation::WrongConflict { .. })),
     (Fault::ForgottenHorizon, |v| matches!(v, Violation::BelowHorizon { .. })),
+    (Fault::FailingWatch, |v| matches!(v, Violation::Failed { .. })),
+    (Fault::FailingRead, |v| matches!(v, Violation::Failed { .. })),
+    (Fault::WrongFuture, |v| matches!(v, Violation::WrongTooNew { .. })),
+    (Fault::WrongCount, |v| matches!(v, Violation::WrongCount { .. })),
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -142,6 +148,8 @@ struct Broken {
     calls: Arc<AtomicU64>,
     /// What was answered, in the order of the revisions.
     journal: Arc<Mutex<Vec<(Revision, Transaction)>>>,
+    /// Who writes.
+    turn: Arc<tokio::sync::Mutex<()>>,
     /// What somebody read once.
     old: Arc<Mutex<Vec<Stored>>>,
 }
@@ -149,7 +157,14 @@ struct Broken {
 impl Broken {
     fn new(fault: Fault) -> Self {
         let (journal, old) = (Arc::default(), Arc::default());
-        Self { inner: MemoryStore::new(LIMITS), fault, calls: Arc::default(), journal, old }
+        Self {
+            inner: MemoryStore::new(LIMITS),
+            fault,
+            calls: Arc::default(),
+            journal,
+            turn: Arc::default(),
+            old,
+        }
     }
 
     /// True for a store with this fault, every so many calls.
@@ -190,15 +205,21 @@ impl Broken {
             }
         }
         let parts = transaction.writes.len();
+        // Writes are one after another, so that nothing else is broken.
+        let _turn = self.turn.lock().await;
         if parts > 1 && self.fault == Fault::HalfATransactionVisible {
+            for write in &transaction.writes {
+                let (key, expected) = (write.key().clone(), write.expected());
+                let found = self.inner.get(&key).await?.map(|stored| stored.revision).into();
+                if found != expected {
+                    return Err(Error::Conflict { key, expected, found });
+                }
+            }
             let mut revisions = Vec::new();
             for write in transaction.writes {
-                let done = self.inner.commit(write.into()).await;
-                yield_now().await;
-                match done {
-                    Ok(committed) => revisions.extend(committed.revisions),
-                    Err(error) if revisions.is_empty() => return Err(error),
-                    Err(_) => return Err(Error::Unknown { cause: "half of it".into() }),
+                revisions.extend(self.inner.commit(write.into()).await?.revisions);
+                for _ in 0..5 {
+                    yield_now().await;
                 }
             }
             return Ok(Committed { revisions });
@@ -230,6 +251,9 @@ impl Store for Broken {
     }
 
     async fn get(&self, key: &Key) -> Result<Option<Stored>, Error> {
+        if self.fails(Fault::FailingRead, 50) {
+            return Err(Error::Unavailable { cause: "for no reason".into() });
+        }
         let found = self.inner.get(key).await?;
         if self.fault == Fault::StaleRead {
             let mut old = self.old.lock().unwrap();
@@ -273,7 +297,9 @@ impl Store for Broken {
     }
 
     async fn count(&self, filter: &Filter) -> Result<u64, Error> {
-        self.inner.count(filter).await
+        let counted = self.inner.count(filter).await?;
+        // More than there ever are.
+        Ok(if self.fault == Fault::WrongCount { counted + 100 } else { counted })
     }
 
     async fn commit(&self, transaction: Transaction) -> Result<Committed, Error> {
@@ -289,6 +315,12 @@ impl Store for Broken {
             && *after < self.inner.current().await?
         {
             *after = rev(after.get() + 1);
+        }
+        if let WatchFrom::After(asked) = request.from
+            && self.fails(Fault::WrongFuture, 10)
+            && let Some(current) = asked.get().checked_sub(1)
+        {
+            return Err(Error::TooNew { asked, current: rev(current) });
         }
         if self.fault == Fault::LeakingFilter {
             request.filter.selector.requirements.clear();
@@ -344,6 +376,9 @@ impl Tail for BrokenTail {
         self.signals += 1;
         if self.store.fault == Fault::StalledWatch && self.signals > 5 {
             return std::future::pending().await;
+        }
+        if self.store.fault == Fault::FailingWatch && self.signals > 20 {
+            return Err(Error::Unavailable { cause: "for no reason".into() });
         }
         let is_turn = self.signals.is_multiple_of(4);
         let signal = self.inner.next().await?;

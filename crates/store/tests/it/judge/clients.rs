@@ -177,6 +177,7 @@ impl Client {
                 15 => self.pages().await,
                 16 => self.past().await,
                 17 => self.hurried().await,
+                18 if self.chance.below(2) == 0 => self.count().await,
                 18 => self.current().await,
                 _ => self.compact().await,
             }
@@ -234,7 +235,10 @@ impl Client {
             | Reply::Listed { .. }
             | Reply::Current(_)
             | Reply::Compacted(_)
-            | Reply::Watching
+            | Reply::Counted(_)
+            | Reply::Watching { .. }
+            | Reply::TooNew { .. }
+            | Reply::Failed(_)
             | Reply::Expired { .. }
             | Reply::Refused
             | Reply::Unknown => {}
@@ -324,6 +328,17 @@ impl Client {
         }
     }
 
+    async fn count(&mut self) {
+        let view = self.chance.view();
+        let filter = words::filter(&view);
+        let id = self.shared.recorder.call(Call::Count(view));
+        let reply = match self.shared.store.count(&filter).await {
+            Ok(counted) => Reply::Counted(counted),
+            Err(error) => words::refusal(&error),
+        };
+        self.shared.recorder.returned(id, reply);
+    }
+
     async fn current(&mut self) {
         let id = self.shared.recorder.call(Call::Current);
         let reply = match self.shared.store.current().await {
@@ -358,9 +373,15 @@ impl Client {
 async fn audit(shared: Arc<Shared>, from: u64) {
     let view = View::everything();
     let request = WatchRequest::after(rev(from), words::filter(&view));
-    let Some(Opened { mut watch, id }) = shared.open(request, view, from).await else { return };
-    while let Some(Ok(signal)) = shared.next(&mut watch, 3).await {
-        shared.recorder.heard(id, words::heard(&signal));
+    let Some(Opened { mut watch, id }) = shared.open(request, view).await else { return };
+    while let Some(answer) = shared.next(&mut watch, 3).await {
+        match answer {
+            Ok(signal) => shared.recorder.heard(id, words::heard(&signal)),
+            Err(error) => {
+                shared.recorder.heard(id, words::end(&error));
+                break;
+            }
+        }
         shared.audited.store(watch.position().get(), Relaxed);
     }
     shared.closed(id);
@@ -373,11 +394,17 @@ struct Opened {
 
 impl Shared {
     /// Opens a watch, and notes what came of it.
-    async fn open(&self, request: WatchRequest, view: View, after: u64) -> Option<Opened> {
+    async fn open(&self, request: WatchRequest, view: View) -> Option<Opened> {
+        let after = match request.from {
+            WatchFrom::Now => None,
+            WatchFrom::After(revision) => Some(revision.get()),
+        };
         let call = self.recorder.call(Call::Watch { after });
         match self.store.watch(request).await {
             Ok(watch) => {
-                self.recorder.returned(call, Reply::Watching);
+                // What was asked for counts, whatever the store made of it.
+                let after = after.unwrap_or_else(|| watch.position().get());
+                self.recorder.returned(call, Reply::Watching { after });
                 let id = self.recorder.opened(after, view);
                 self.listening.lock().unwrap().insert(id);
                 Some(Opened { watch, id })
@@ -408,16 +435,20 @@ impl Shared {
 
 /// Comes and goes, at positions around what it has heard.
 async fn watch(shared: Arc<Shared>, mut chance: Chance, number: u64) {
-    let mut position = 0;
+    let mut position: u64 = 0;
     loop {
         let view = chance.view();
-        let after =
-            if chance.below(3) == 0 { rev(position).get().saturating_sub(chance.below(6)) } else { position };
+        let from = match chance.below(12) {
+            0..4 => WatchFrom::After(rev(position.saturating_sub(chance.below(6)))),
+            4 => WatchFrom::Now,
+            // What is not there yet, or will be in a moment.
+            5 => WatchFrom::After(rev(position + 1 + chance.below(5))),
+            _ => WatchFrom::After(rev(position)),
+        };
         let bookmarks = Bookmarks::Every((1 + chance.below(8)).try_into().unwrap());
-        let request =
-            WatchRequest { filter: words::filter(&view), from: WatchFrom::After(rev(after)), bookmarks };
-        let Some(Opened { mut watch, id }) = shared.open(request, view, after).await else {
-            // Too old: what was missed is seen in a list, as every client does it.
+        let request = WatchRequest { filter: words::filter(&view), from, bookmarks };
+        let Some(Opened { mut watch, id }) = shared.open(request, view).await else {
+            // Too old, or too new: what was missed is seen in a list, as every client does it.
             let Ok(now) = shared.store.current().await else { return };
             position = now.get();
             continue;
@@ -434,7 +465,11 @@ async fn watch(shared: Arc<Shared>, mut chance: Chance, number: u64) {
                     position = horizon.get();
                     break;
                 }
-                Some(Err(_)) | None => return shared.closed(id),
+                Some(Err(error)) => {
+                    shared.recorder.heard(id, words::end(&error));
+                    break;
+                }
+                None => return shared.closed(id),
             }
             position = watch.position().get();
         }

@@ -66,6 +66,7 @@ fn audited(history: &History) -> u64 {
             | Entry::Call { .. }
             | Entry::Return { .. }
             | Entry::Stalled { .. }
+            | Entry::Trouble
             | Entry::Killed => {}
         }
     }

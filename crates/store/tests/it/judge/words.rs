@@ -54,6 +54,14 @@ pub fn heard(signal: &Signal) -> Heard {
     }
 }
 
+/// How a watch ended.
+pub fn end(error: &Error) -> Heard {
+    match error {
+        Error::Expired { horizon, .. } => Heard::Expired { horizon: horizon.get() },
+        other => Heard::Failed(other.to_string()),
+    }
+}
+
 pub fn refusal(error: &Error) -> Reply {
     match error {
         Error::Conflict { key, found, .. } => {
@@ -64,15 +72,13 @@ pub fn refusal(error: &Error) -> Reply {
             Reply::Conflict { key: key.to_string(), found }
         }
         Error::Expired { horizon, .. } => Reply::Expired { horizon: horizon.get() },
+        Error::TooNew { current, .. } => Reply::TooNew { current: current.get() },
         Error::Unknown { .. } => Reply::Unknown,
-        Error::Fenced { .. }
-        | Error::Held { .. }
-        | Error::TooNew { .. }
-        | Error::BlobsMissing { .. }
-        | Error::Invalid(_)
-        | Error::Full { .. }
-        | Error::Damaged { .. }
-        | Error::Sealed { .. }
-        | Error::Unavailable { .. } => Reply::Refused,
+        Error::Fenced { .. } | Error::Held { .. } | Error::BlobsMissing { .. } | Error::Invalid(_) => {
+            Reply::Refused
+        }
+        Error::Full { .. } | Error::Damaged { .. } | Error::Sealed { .. } | Error::Unavailable { .. } => {
+            Reply::Failed(error.to_string())
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Keys of several processes.
 
 use std::fs;
+use std::time::Duration;
 
 use lanai_store::postgres::{OpenError, Options};
 use lanai_store::seal::Error as KeyError;
@@ -82,11 +83,11 @@ async fn a_key_is_replaced_under_several_processes() {
     two.create(key("secrets/d/1"), Object::sealed(SECRET)).await.unwrap();
     let sealed = || matches!(apart.trouble(), Some(Error::Sealed { .. }));
     while !sealed() {
-        tokio::task::yield_now().await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
     fs::copy(keys.path().join("store.key"), copy.path().join("store.key")).unwrap();
     while sealed() {
-        tokio::task::yield_now().await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
     apart.create(key("secrets/c/1"), Object::sealed(SECRET)).await.unwrap();
     assert_eq!(text(&one.get(&key("secrets/c/1")).await.unwrap().unwrap().object), SECRET);

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use lanai_store::sqlite::{BackupError, OpenError, Options, backup, verify};
-use lanai_store::{Error, SqliteStore, Store};
+use lanai_store::sqlite::{BackupError, OpenError, Options, backup, restore, verify};
+use lanai_store::{Error, Jump, SqliteStore, Store};
 
 use super::open;
 use crate::support::{key, object, rev};
@@ -87,6 +87,44 @@ async fn a_file_that_ends_early_is_refused() {
             "{length}: {error:?}"
         );
     }
+}
+
+/// A store that was emptied is not begun anew.
+#[tokio::test]
+async fn an_empty_file_is_no_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("store.db");
+    drop(fill(folder.path()).await);
+    fs::write(&file, "").unwrap();
+    let OpenError::Damaged { path, what } = refusal(folder.path()) else { panic!("it was taken for new") };
+    assert_eq!(path, file);
+    assert!(what.contains("store.key"), "{what}");
+    assert_eq!(fs::metadata(&file).unwrap().len(), 0, "it was left as it was");
+    let is_empty =
+        |error: &OpenError| matches!(error, OpenError::NotAStore { why, .. } if why == "it is empty");
+    assert!(is_empty(&verify(&file).unwrap_err()));
+    let target = folder.path().join("backup");
+    let error = backup(folder.path(), &target).unwrap_err();
+    assert!(matches!(&error, BackupError::Open(error) if is_empty(error)), "{error:?}");
+    let error = restore(&file, &folder.path().join("other"), Jump::of(0)).unwrap_err();
+    assert!(matches!(&error, BackupError::Open(error) if is_empty(error)), "{error:?}");
+    // Without keys it is the beginning of a store that was killed.
+    fs::remove_file(folder.path().join("store.key")).unwrap();
+    drop(open(folder.path()));
+}
+
+/// Looking at a store that nobody has leaves only what was there.
+#[tokio::test]
+async fn verifying_leaves_no_files() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(fill(folder.path()).await);
+    let names = || {
+        let entries = fs::read_dir(folder.path()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name()).collect::<std::collections::BTreeSet<_>>()
+    };
+    let before = names();
+    assert_eq!(verify(&folder.path().join("store.db")).unwrap().findings, []);
+    assert_eq!(names(), before);
 }
 
 /// A store whose log is not copied into the database, as a killed process leaves it, and the files with the log copied.
