@@ -7,7 +7,7 @@
 //! | kinds | [`kind`], [`kinds`] (those that are always there), [`crd`] (those that users define) |
 //! | what objects look like | [`schema`] |
 //! | tables | [`column`], [`jsonpath`], [`age`] |
-//! | what schemas cannot say | [`core`] (Kubernetes's own kinds) |
+//! | what schemas cannot say | [`meta`], [`core`] (Kubernetes's own kinds), [`decode`] (reading) |
 //! | what is wrong | [`cause`], [`names`] |
 
 pub mod age;
@@ -15,9 +15,11 @@ pub mod cause;
 pub mod column;
 pub mod core;
 pub mod crd;
+pub mod decode;
 pub mod jsonpath;
 pub mod kind;
 pub mod kinds;
+pub mod meta;
 pub mod names;
 pub mod schema;
 pub mod time;

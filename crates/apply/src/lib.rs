@@ -7,6 +7,7 @@
 //! | `shape`, `typed` | how values merge, and values along that |
 //! | [`merge`] | merge patches |
 //! | [`json`] | JSON patches |
+//! | [`strategic`] | strategic merge patches |
 
 pub mod conflict;
 pub mod fields;
@@ -14,6 +15,7 @@ pub mod json;
 pub mod managed;
 pub mod merge;
 pub mod owners;
+pub mod strategic;
 
 mod shape;
 mod typed;

@@ -135,7 +135,7 @@ impl Walk {
                     (Some(_), Some(_)) | (None, None) => {}
                 },
                 (old, new) => {
-                    self.values(old.and_then(<[_]>::first), new.and_then(<[_]>::first), shape.items())
+                    self.values(old.and_then(<[_]>::first), new.and_then(<[_]>::first), shape.items());
                 }
             }
             self.path.pop();
