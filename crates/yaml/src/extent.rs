@@ -332,7 +332,7 @@ impl<'a> Extents<'a> {
             // Readers give some comments that stand above a node to it as those below it.
             let comments = self.tree.comments(id).map(|comments| [&comments.head, &comments.foot]);
             for head in comments.into_iter().flatten().flatten() {
-                let span = head.span;
+                let span = self.on_own_lines(head.span);
                 if !span.is_empty()
                     && span.start < lead
                     && self.begins_line(span.start)
@@ -347,6 +347,17 @@ impl<'a> Extents<'a> {
             at = self.tree.node(id).first.get().filter(|child| self.in_source(*child));
         }
         Head { start: lead, changed }
+    }
+
+    /// The part of a comment that stands on lines of its own; what begins beside something else, such as a dash or `---`, stays
+    /// there.
+    fn on_own_lines(&self, comment: Span) -> Span {
+        if comment.is_empty() || self.begins_line(comment.start) {
+            return comment;
+        }
+        let from = self.line_end(comment.start).min(comment.end);
+        let next = self.source[from as usize..comment.end as usize].find('#');
+        Span { start: next.map_or(comment.end, |at| from + Span::new(at, 0).start), end: comment.end }
     }
 
     /// Where an entry begins when it comes to stand behind the dash of its first line: behind a comment above it that an edit

@@ -101,7 +101,7 @@ impl Tree {
 }
 
 /// Takes the part of a comment that stands at a place, if it has one.
-fn take_part(slot: &mut Option<Comment>, part: Span, source: &str) -> Option<Comment> {
+pub(super) fn take_part(slot: &mut Option<Comment>, part: Span, source: &str) -> Option<Comment> {
     let comment = slot.as_mut().filter(|comment| !comment.changed && comment.span.start >= part.start)?;
     let own = part.of(source).trim_end();
     let is_first = comment.span.start == part.start;

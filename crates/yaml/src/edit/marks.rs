@@ -1,5 +1,6 @@
 //! The marks that edits leave in a tree.
 
+use super::beside::take_part;
 use crate::edit::CommentPlace;
 use crate::syntax::token::Span;
 use crate::tree::{Comment, Comments, Fact, Kind, Link, NodeId, Properties, State, Tree};
@@ -166,22 +167,30 @@ impl Tree {
         let start = self.start(first).min(self.node(first).mark);
         let stands_behind = |id: &NodeId| self.node(*id).state != State::New && self.start(*id) > start;
         let Some(behind) = self.node(last).next.get().filter(stands_behind) else { return };
-        let is_above = |comment: &Comment| {
-            let line = source[..comment.span.start as usize].rsplit(['\n', '\r']).next().unwrap_or("");
-            let line = line.trim_start_matches('\u{feff}');
-            let above = comment.span.end <= start
-                && source[comment.span.end as usize..start as usize].lines().any(|line| {
-                    let line = line.trim_start();
-                    !line.is_empty() && !line.starts_with('#')
-                });
-            !comment.changed && comment.span.end <= start && (above || !line.trim().is_empty())
+        // The part of a comment that stands above: all of it, or its first line where only that shares a line with something.
+        let part_above = |comment: &Comment| {
+            let span = comment.span;
+            if comment.changed || span.end > start {
+                return None;
+            }
+            let is_text = |line: &str| !line.trim_start().is_empty() && !line.trim_start().starts_with('#');
+            if source[span.end as usize..start as usize].lines().any(is_text) {
+                return Some(span);
+            }
+            let line = source[..span.start as usize].rsplit(['\n', '\r']).next().unwrap_or("");
+            let first = span.of(source).split(['\n', '\r']).next().unwrap_or("");
+            let beside = !line.trim_start_matches('\u{feff}').trim().is_empty();
+            beside.then(|| Span { start: span.start, end: span.start + Span::new(first.len(), 0).start })
         };
         for place in [CommentPlace::Head, CommentPlace::Line] {
             let free = self.comment(behind, place).is_none();
-            if free && self.comment(first, place).is_some_and(is_above) {
-                let comment = self.comments_mut(first).slot(place).take();
-                *self.comments_mut(behind).slot(place) = comment;
-            }
+            let Some(part) = self.comment(first, place).filter(|_| free).and_then(part_above) else {
+                continue;
+            };
+            let slot = self.comments_mut(first).slot(place);
+            let is_all = slot.as_ref().is_some_and(|comment| comment.span == part);
+            let comment = if is_all { slot.take() } else { take_part(slot, part, source) };
+            *self.comments_mut(behind).slot(place) = comment;
         }
     }
 

@@ -5,6 +5,7 @@ mod choices;
 mod comments;
 mod depth;
 mod edits;
+mod going;
 mod judge;
 mod locality;
 mod model;

@@ -165,3 +165,10 @@ fn a_comment_beside_an_item_that_is_left_out_is_in_its_list() {
     check("k:\n  j: &a # todo\nz: 1\n", &[Set("k", "7")], "k: 7\nz: 1\n");
     check("k:\n- # todo\n", &[Set("k[]", "1"), Remove("k[1]")], "k:\n- # todo\n");
 }
+
+#[test]
+fn what_stands_below_a_comment_beside_a_dash_goes_without_it() {
+    check("- # one\n  # of a\n  a: 1\n  b: 2\n", &[Remove("[0].a")], "- # one\n  b: 2\n");
+    check("--- # one\n# of a\na: 1\nb: 2\n", &[Remove("a")], "--- # one\nb: 2\n");
+    check("--- # one\n# of a\na: 1\n", &[Remove("a")], "--- # one\n{}\n");
+}

@@ -223,6 +223,12 @@ pub fn edit_text(text: &str, edits: &[u8], most: usize) {
             Err(error) => panic!("the path was there: {error}\n{told}{text}"),
         };
         lost.extend(may_go.iter().cloned());
+        let must_go = match walk(document, &op.path) {
+            Ok(node) if done == 1 && node.read().source_range().is_some() => {
+                op.edit.must_take(node.read(), text)
+            }
+            Ok(_) | Err(_) => Vec::new(),
+        };
         let walked = document.to_string();
         let unedited = document.clone();
         let before = model.clone();
@@ -251,6 +257,11 @@ pub fn edit_text(text: &str, edits: &[u8], most: usize) {
             }
         }
         let brings = copies(document) > notes || op.edit.brings_comments();
+        if !brings && copies(document) == 0 && document.to_string() != walked {
+            let after = comments(&document.to_string());
+            let left: Vec<&String> = must_go.iter().filter(|line| after.contains(line)).collect();
+            assert!(left.is_empty(), "comments stay: {left:?}\n{told}{text}\n---\n{document}");
+        }
         if !brings {
             let (before, after) = (comments(&walked), comments(&document.to_string()));
             assert!(is_part(&after, &before), "comments appear: {after:?}\n{told}{text}\n---\n{document}");

@@ -100,7 +100,7 @@ impl Edit {
     }
 }
 
-fn below(node: NodeRef<'_>) -> Vec<NodeRef<'_>> {
+pub fn below(node: NodeRef<'_>) -> Vec<NodeRef<'_>> {
     let mut found: Vec<NodeRef<'_>> = Vec::new();
     let mut work = vec![node];
     while let Some(node) = work.pop() {
@@ -196,7 +196,7 @@ fn hashes(text: &str) -> Vec<String> {
     found.collect()
 }
 
-fn comments_of(node: NodeRef<'_>, out: &mut Vec<String>) {
+pub fn comments_of(node: NodeRef<'_>, out: &mut Vec<String>) {
     let texts = [node.head_comment(), node.line_comment(), node.foot_comment()];
     let lines = texts.iter().flatten().flat_map(|text| text.lines());
     out.extend(lines.filter(|line| !line.is_empty()).map(|line| line.trim_end().to_owned()));

@@ -134,17 +134,22 @@ impl<'c, 'b> Text<'c, 'b> {
     }
 
     fn finish(self) -> String {
-        let Self { choices, mut out, .. } = self;
+        let Self { choices, mut out, parts, .. } = self;
         if choices.once_in(6) && out.ends_with('\n') {
             out.pop();
         }
-        if choices.once_in(6) { out.replace('\n', "\r\n") } else { out }
+        let out = if choices.once_in(6) { out.replace('\n', "\r\n") } else { out };
+        if parts == Parts::All && choices.once_in(8) { format!("\u{feff}{out}") } else { out }
     }
 
     fn document(&mut self, marker: bool) {
         if marker || self.choices.once_in(5) {
             if !marker && self.choices.once_in(4) {
                 self.comment_line(0);
+            }
+            if !marker && self.parts == Parts::All && self.choices.once_in(6) {
+                self.out.push_str(self.choices.of(&["%YAML 1.2", "%TAG !e! tag:example.com,2026:"]));
+                self.line_end();
             }
             self.out.push_str("---");
             self.behind_block = false;
@@ -351,7 +356,7 @@ impl<'c, 'b> Text<'c, 'b> {
 
     /// From here on the anchor can be used: not inside of what it stands for, where an alias would lead in a circle.
     fn declare(&mut self, properties: &str, mapping: bool) {
-        if let Some(name) = properties.trim_end().strip_prefix('&') {
+        if let Some(name) = properties.split(' ').find_map(|word| word.strip_prefix('&')) {
             self.anchors.push((name.into(), mapping));
         }
     }
@@ -368,7 +373,11 @@ impl<'c, 'b> Text<'c, 'b> {
         if self.parts == Parts::Bare || !self.choices.once_in(10) {
             return String::new();
         }
-        format!("&a{} ", self.next())
+        match self.choices.below(8) {
+            6 => "!t ".into(),
+            7 => format!("!t &a{} ", self.next()),
+            _ => format!("&a{} ", self.next()),
+        }
     }
 
     fn nested(
