@@ -1,6 +1,6 @@
 //! What the store in a server promises, asked of a real PostgreSQL.
 
-mod cluster;
+pub mod cluster;
 mod failover;
 mod keys;
 mod several;

@@ -5,15 +5,18 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use lanai_store::{SqliteStore, sqlite};
+use lanai_store::{PostgresStore, SqliteStore, Store, postgres, sqlite};
 use lanai_testkit::history::{Entry, Heard, History, Recorder, Sink, View, check};
 
 use super::LIMITS;
 use super::clients::{Chance, Ending, Workload};
+use crate::postgres::cluster::{Cluster, Disk};
 use crate::support::PATIENCE;
 
 const KILLS: u64 = 6;
 const FOLDER: &str = "LANAI_TEST_JUDGE_FOLDER";
+/// Of a PostgreSQL; empty where the store is in the folder.
+const ADDRESS: &str = "LANAI_TEST_JUDGE_ADDRESS";
 const RUN: &str = "LANAI_TEST_JUDGE_RUN";
 const AUDIT_FROM: &str = "LANAI_TEST_JUDGE_AUDIT_FROM";
 const ENDING: &str = "LANAI_TEST_JUDGE_ENDING";
@@ -21,17 +24,32 @@ const ENDING: &str = "LANAI_TEST_JUDGE_ENDING";
 #[test]
 fn sqlite() {
     let folder = tempfile::tempdir().unwrap();
+    judge(folder.path(), "", KILLS);
+    let verified = sqlite::verify(&folder.path().join("store.db")).unwrap();
+    assert_eq!(verified.findings, []);
+}
+
+/// The server goes on; what a process had begun there ends with its connection.
+#[test]
+fn postgres() {
+    let Some(cluster) = Cluster::start("store::judge::killed::postgres", Disk::Unsynced) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    judge(folder.path(), &cluster.address(), 4);
+}
+
+/// Runs a workload, and kills it so often; then one to its end.
+fn judge(folder: &Path, address: &str, kills: u64) {
     let mut chance = Chance::new(7);
     let mut history = History::default();
-    for run in 0..=KILLS {
-        let lines = (run < KILLS).then(|| 500 + chance.below(2_500));
-        let next = child(folder.path(), run, audited(&history), lines);
+    for run in 0..=kills {
+        let lines = (run < kills).then(|| 500 + chance.below(2_500));
+        let next = child(folder, address, run, audited(&history), lines);
         history = if run == 0 { next } else { history.then_killed(next) };
     }
     match check(&history) {
         Ok(summary) => {
             println!("{summary:?}");
-            assert_eq!(summary.kills as u64, KILLS);
+            assert_eq!(summary.kills as u64, kills);
             assert!(
                 summary.commits > 150 && summary.unknown > 0 && summary.expired > 0 && summary.events > 1_000,
                 "{summary:?}"
@@ -39,8 +57,6 @@ fn sqlite() {
         }
         Err(violations) => panic!("{violations:#?}"),
     }
-    let verified = sqlite::verify(&folder.path().join("store.db")).unwrap();
-    assert_eq!(verified.findings, []);
 }
 
 /// What the auditors have heard without a gap: where the next one begins.
@@ -75,10 +91,11 @@ fn audited(history: &History) -> u64 {
 
 /// Runs a workload in a child; kills it after so many lines of its history.
 #[allow(clippy::disallowed_methods, reason = "a test starts itself again, to be killed")]
-fn child(folder: &Path, run: u64, audit_from: u64, lines: Option<u64>) -> History {
+fn child(folder: &Path, address: &str, run: u64, audit_from: u64, lines: Option<u64>) -> History {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "judge::killed::child_at_work", "--ignored", "--nocapture", "--test-threads=1"])
         .env(FOLDER, folder)
+        .env(ADDRESS, address)
         .env(RUN, run.to_string())
         .env(AUDIT_FROM, audit_from.to_string())
         .env(ENDING, if lines.is_some() { "killed" } else { "last" })
@@ -116,10 +133,17 @@ async fn child_at_work() {
     println!();
     let run = number(RUN);
     let folder = std::env::var_os(FOLDER).unwrap();
-    let options = sqlite::Options { limits: LIMITS, ..sqlite::Options::default() };
-    let store = SqliteStore::open(Path::new(&folder), options).unwrap();
+    let folder = Path::new(&folder);
+    let address = std::env::var(ADDRESS).unwrap();
+    let store: Arc<dyn Store> = if address.is_empty() {
+        let options = sqlite::Options { limits: LIMITS, ..sqlite::Options::default() };
+        Arc::new(SqliteStore::open(folder, options).unwrap())
+    } else {
+        let options = postgres::Options { limits: LIMITS, ..postgres::Options::default() };
+        Arc::new(PostgresStore::open(&address, &folder.join("store.key"), options).await.unwrap())
+    };
     let recorder = Arc::new(Recorder::new(run * 1_000_000_000, Sink::Output));
     let ending = if std::env::var(ENDING).unwrap() == "killed" { Ending::Killed } else { Ending::CatchUp };
     let workload = Workload { seed: 11, run, audit_from: number(AUDIT_FROM), ending, patience: PATIENCE };
-    workload.run(Arc::new(store), recorder).await;
+    workload.run(store, recorder).await;
 }
