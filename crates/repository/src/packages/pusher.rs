@@ -409,21 +409,19 @@ impl Pusher<'_> {
                 self.one_by_one(door, &tips, intent, pack)
             };
             match sent {
-                Ok(report) => match judge(intent, &report) {
-                    Verdict::Landed => return Ok(Outcome::Landed),
-                    Verdict::Moved(words) => match self.proven(intent)? {
+                Ok(report) => {
+                    let words = match judge(intent, &report) {
+                        Verdict::Landed => return Ok(Outcome::Landed),
+                        Verdict::Moved(words) | Verdict::Unnamed { words, .. } => words,
+                        Verdict::Named(refused) => refused.into_values().collect::<Vec<_>>().join("; "),
+                    };
+                    match self.proven(intent)? {
                         Some(outcome) => return Ok(outcome),
-                        None => lost = self.undecided(words),
-                    },
-                    Verdict::Named(refused) => match self.proven(intent)? {
-                        Some(outcome) => return Ok(outcome),
-                        None => lost = self.undecided(refused.into_values().collect::<Vec<_>>().join("; ")),
-                    },
-                    Verdict::Unnamed { words, .. } => match self.proven(intent)? {
-                        Some(outcome) => return Ok(outcome),
-                        None => lost = self.undecided(words),
-                    },
-                },
+                        None => {
+                            lost = Error::Unavailable { remote: self.remote.url.clone(), cause: words };
+                        }
+                    }
+                }
                 Err(
                     push::Failure::NotSent(error)
                     | push::Failure::Refused(error)
@@ -443,10 +441,6 @@ impl Pusher<'_> {
         }
         let has_moved = |command: &Command| value(&tips, &command.name) != command.old;
         Ok(intent.commands.iter().any(has_moved).then_some(Outcome::NotLanded))
-    }
-
-    fn undecided(&self, words: String) -> Error {
-        Error::Unavailable { remote: self.remote.url.clone(), cause: words }
     }
 
     /// Whether refs are where the intent wanted them, or have gone on from there.
