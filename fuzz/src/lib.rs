@@ -9,6 +9,8 @@ mod choices;
 mod comments;
 #[path = "../../crates/yaml/tests/it/properties/edits.rs"]
 mod edits;
+#[path = "../../crates/yaml/tests/it/properties/going.rs"]
+mod going;
 #[path = "../../crates/yaml/tests/it/properties/judge.rs"]
 mod judge;
 #[path = "../../crates/yaml/tests/it/properties/locality.rs"]

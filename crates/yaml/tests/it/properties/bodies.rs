@@ -218,7 +218,7 @@ pub fn edit_text(text: &str, edits: &[u8], most: usize) {
         told.extend([format!("{op:?}\n")]);
         let notes = copies(document);
         let (may_go, set) = match walk(document, &op.path) {
-            Ok(node) => (op.edit.loses(node.read(), text), op.edit.sets_comment(node.read())),
+            Ok(node) => (op.edit.loses(node.read(), text), op.edit.sets_comment(node.read(), text)),
             Err(Error::Unwritable(_)) => return,
             Err(error) => panic!("the path was there: {error}\n{told}{text}"),
         };

@@ -47,8 +47,9 @@ impl Edit {
         lost
     }
 
-    /// The comment that the edit sets, if it sets one; `node` is as it is before.
-    pub fn sets_comment(&self, node: NodeRef<'_>) -> Option<SetComment> {
+    /// The comment that the edit sets, if it sets one; `node` is as it is before, `text` the stream that it was read from.
+    pub fn sets_comment(&self, node: NodeRef<'_>, text: &str) -> Option<SetComment> {
+        let source = text;
         let (node, value, place, text) = match self {
             Edit::Comment(place, text) => (node, None, *place, *text),
             Edit::KeyComment(key, place, text) => {
@@ -77,9 +78,16 @@ impl Edit {
         let lines = |text: &str| -> Vec<String> {
             text.lines().filter(|line| !line.is_empty()).map(|line| line.trim_end().to_owned()).collect()
         };
+        // What stands beside an anchor or a dash further up is about that, whoever readers give it to.
+        let start = value.unwrap_or(node).source_range().map_or(0, |range| range.start.min(source.len()));
+        let line = source[..start].rfind(['\n', '\r']).unwrap_or(0);
+        let is_beside =
+            |comment: &String| place != CommentPlace::Line || !source[..line].contains(comment.as_str());
         // There is one line only beside something.
         let text = if place == CommentPlace::Line { text.replace('\n', " ") } else { text.to_owned() };
-        Some(SetComment { old: lines(&old.unwrap_or_default()), new: lines(&text) })
+        let mut old = lines(&old.unwrap_or_default());
+        old.retain(is_beside);
+        Some(SetComment { old, new: lines(&text) })
     }
 
     /// Whether the edit brings comments with it.
