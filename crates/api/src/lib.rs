@@ -8,6 +8,7 @@
 //! | what objects look like | [`schema`] |
 //! | tables | [`column`], [`jsonpath`], [`age`] |
 //! | what schemas cannot say | [`meta`], [`core`] (Kubernetes's own kinds), [`decode`] (reading) |
+//! | documents for clients | [`openapi`] |
 //! | what is wrong | [`cause`], [`names`] |
 
 pub mod age;
@@ -21,6 +22,7 @@ pub mod kind;
 pub mod kinds;
 pub mod meta;
 pub mod names;
+pub mod openapi;
 pub mod schema;
 pub mod time;
 

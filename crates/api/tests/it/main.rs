@@ -1,4 +1,5 @@
 //! Kinds, schemas and what is said of objects, by table.
 
+mod documents;
 mod kinds;
 mod schemas;

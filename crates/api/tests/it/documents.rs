@@ -1,0 +1,62 @@
+//! The documents that clients read.
+
+use lanai_api::{KindInfo, kinds, openapi};
+use serde_json::Value;
+
+fn all() -> Vec<&'static KindInfo> {
+    kinds::all().iter().map(AsRef::as_ref).collect()
+}
+
+/// Every `$ref` of a document.
+fn references<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
+    match value {
+        Value::Object(fields) => {
+            found.extend(fields.get("$ref").and_then(Value::as_str));
+            fields.values().for_each(|value| references(value, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn every_reference_leads_to_a_definition() {
+    let v2 = openapi::v2(&all());
+    let check = |document: &Value, at: &str| {
+        let mut found = Vec::new();
+        references(document, &mut found);
+        assert!(found.len() > 10, "{at}");
+        for reference in found {
+            let pointer = reference.strip_prefix('#').expect("references are local");
+            assert!(document.pointer(pointer).is_some_and(Value::is_object), "{at}: {reference}");
+        }
+    };
+    check(&v2, "v2");
+    for kind in all() {
+        for version in &kind.versions {
+            check(&openapi::v3(&all(), &kind.group, &version.name), &kind.api_version(&version.name));
+        }
+    }
+}
+
+#[test]
+fn clients_find_kinds_and_parameters() {
+    let document = openapi::v3(&all(), "config.porch.kpt.dev", "v1alpha1");
+    let schema = &document["components"]["schemas"]["dev.kpt.porch.config.v1alpha1.Repository"];
+    assert_eq!(schema["x-kubernetes-group-version-kind"][0]["kind"], "Repository");
+    assert_eq!(schema["properties"]["spec"]["properties"]["git"]["required"][0], "repo");
+    let path = "/apis/config.porch.kpt.dev/v1alpha1/namespaces/{namespace}/repositories/{name}";
+    let operation = &document["paths"][path]["patch"];
+    let names: Vec<&str> = operation["parameters"]
+        .as_array()
+        .expect("there are some")
+        .iter()
+        .filter_map(|one| one["name"].as_str())
+        .collect();
+    assert_eq!(names, ["dryRun", "fieldManager", "fieldValidation", "force"]);
+    assert!(document["paths"].get(format!("{path}/status")).is_some());
+    let core = openapi::v3(&all(), "", "v1");
+    let account =
+        &core["components"]["schemas"]["io.k8s.api.core.v1.ServiceAccount"]["properties"]["secrets"];
+    assert_eq!(account["x-kubernetes-patch-merge-key"], "name");
+}
