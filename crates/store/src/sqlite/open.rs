@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use lanai_types::ByteSize;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, Row};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 
-use super::query::unsigned;
+use super::query::{COLUMNS, read_row, unsigned};
 use super::schema::{self, APPLICATION, MIGRATIONS};
 use super::wal;
+use crate::Key;
 use crate::row::SharedKeyring;
-use crate::seal::{self, Keyring, UsedKey};
+use crate::seal::{self, KeyId, Keyring, UsedKey};
 
 /// Names of the files in a data directory.
 pub(crate) const DATABASE: &str = "store.db";
@@ -340,8 +341,36 @@ fn open_keys(folder: &Path, connection: &Connection) -> Result<SharedKeyring, Op
     };
     for used in &used {
         keys.check(used)?;
+        if used.fingerprint.is_none() {
+            note_fingerprint(connection, &folder.join(DATABASE), &keys, used.id)?;
+        }
     }
     Ok(Arc::new(RwLock::new(keys)))
+}
+
+/// The first tables had no fingerprints. A key that opens what is sealed with its number is the right one.
+fn note_fingerprint(
+    connection: &Connection,
+    path: &Path,
+    keys: &Keyring,
+    id: KeyId,
+) -> Result<(), OpenError> {
+    let wrong = |source| OpenError::Sqlite { path: path.to_owned(), source };
+    let sql = format!("SELECT {COLUMNS} FROM version v WHERE v.sealed = ?1 LIMIT 1");
+    let sealed = connection.query_row(&sql, [id.0], |row| read_row(row, 0)).optional().map_err(wrong)?;
+    if let Some(row) = sealed {
+        let opens = |key: Key| keys.open(id, &key, &row.value).is_ok();
+        // What is damaged says nothing of the key.
+        if !row.is_whole() {
+            return Ok(());
+        }
+        if !row.key.parse().is_ok_and(opens) {
+            return Err(seal::Error::OtherKey { id, path: keys.path().to_owned() }.into());
+        }
+    }
+    let fingerprint = keys.fingerprint(id).map(|fingerprint| fingerprint.0);
+    let sql = "UPDATE seal_key SET fingerprint = ?2 WHERE id = ?1";
+    connection.execute(sql, params![id.0, fingerprint]).map(drop).map_err(wrong)
 }
 
 /// A failure of SQLite while a store is opened.

@@ -171,3 +171,29 @@ async fn a_sealed_value_belongs_to_its_object() {
     let error = store.get(&key("secrets/b/mine")).await.unwrap_err();
     assert!(matches!(error, Error::Damaged { .. }), "the checksum tells: {error:?}");
 }
+
+/// The first tables had no fingerprints; they get them when the key has proved itself.
+#[tokio::test]
+async fn an_old_store_gets_the_fingerprint_of_its_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    store.create(key("secrets/a/1"), Object::sealed("hidden")).await.unwrap();
+    drop(store);
+    let file = folder.path().join("store.db");
+    let ask = |sql: &str| {
+        rusqlite::Connection::open(&file).unwrap().query_row(sql, [], |row| row.get::<_, bool>(0))
+    };
+    let forget =
+        || rusqlite::Connection::open(&file).unwrap().execute("UPDATE seal_key SET fingerprint = NULL", []);
+    forget().unwrap();
+    drop(open(folder.path()));
+    assert!(ask("SELECT fingerprint IS NOT NULL FROM seal_key").unwrap());
+    forget().unwrap();
+    // The key of another store.
+    let other = tempfile::tempdir().unwrap();
+    drop(open(other.path()));
+    std::fs::copy(other.path().join("store.key"), folder.path().join("store.key")).unwrap();
+    let error = SqliteStore::open(folder.path(), Options::default()).unwrap_err();
+    assert!(matches!(error, OpenError::Keys(lanai_store::seal::Error::OtherKey { .. })), "{error:?}");
+    assert!(ask("SELECT fingerprint IS NULL FROM seal_key").unwrap());
+}
