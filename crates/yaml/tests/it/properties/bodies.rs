@@ -244,7 +244,9 @@ pub fn edit_text(text: &str, edits: &[u8], most: usize) {
                 );
                 let most = with(&without(&before, &set.old), &set.new);
                 assert!(
-                    !matches!(op.edit, Edit::Comment(..) | Edit::KeyComment(..)) || is_part(&after, &most),
+                    !matches!(op.edit, Edit::Comment(..) | Edit::KeyComment(..))
+                        || copies(document) > notes
+                        || is_part(&after, &most),
                     "an old comment stays: {after:?}, of {most:?}\n{told}{text}\n---\n{walked}\n---\n{document}"
                 );
             }

@@ -22,6 +22,8 @@ struct Going<'a> {
 enum Above {
     /// Those that no blank line sets apart.
     Near,
+    /// None: above the root of a document they are about the whole.
+    Never,
     /// Those inside of the collection, on lines between what introduces it and its first entry.
     Inside,
 }
@@ -60,7 +62,7 @@ fn replaced(node: NodeRef<'_>, text: &str) -> Vec<String> {
             key.or(dash(text, range.start)).unwrap_or(own)
         }
     };
-    let above = if node.parent().is_none() { Above::Near } else { Above::Inside };
+    let above = if node.parent().is_none() { Above::Never } else { Above::Inside };
     let going = Going { text, start: range.start, end: deep_end(node), column: own.min(outer), above };
     going.of(&below(node))
 }
@@ -120,6 +122,7 @@ impl Going<'_> {
         let mut lines = self.text[line..first.max(line)].lines().map(str::trim);
         let begins_line = self.text[first..self.start].trim_matches([' ', '\u{feff}']).is_empty();
         let near = match self.above {
+            Above::Never => false,
             Above::Near => lines.all(|line| line.starts_with('#')),
             Above::Inside => begins_line && lines.all(|line| line.is_empty() || line.starts_with('#')),
         };
