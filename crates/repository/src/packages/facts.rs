@@ -24,7 +24,7 @@ use crate::tree::{Failure, our_id};
 pub struct Found {
     /// The package, without the directory of its repository.
     pub package: PackageName,
-    /// The workspace. For a placeholder, the name of the branch.
+    /// The workspace. For a placeholder, the name of the branch, with `-` for slashes.
     pub workspace: WorkspaceName,
     /// The number.
     pub revision: RevisionNumber,
@@ -231,8 +231,7 @@ impl Look<'_> {
     fn tasks(&self, life: &[ObjectId], path: &str, workspace: &str) -> Arc<[Value]> {
         let commits = life.iter().rev().filter_map(|id| self.history.get(*id));
         let annotations = commits.flat_map(|commit| &commit.annotations.read);
-        let ours = annotations
-            .filter(|annotation| annotation.package == path && annotation.workspace_name == workspace);
+        let ours = annotations.filter(|annotation| annotation.is_about(path, workspace));
         ours.filter_map(|annotation| annotation.task.clone()).collect()
     }
 
@@ -324,7 +323,7 @@ impl Look<'_> {
             };
             let path = self.layout.path(&package);
             let at = self.published_at(knowledge, &path, found.tree)?.unwrap_or(tip.commit);
-            let mark = self.layout.deletion_mark(&package, workspace.as_str());
+            let mark = self.layout.deletion_mark(&package, self.layout.branch.as_str());
             let is_marked = mark.is_some_and(|mark| self.refs.tips.contains_key(&mark));
             let lifecycle = if is_marked { Lifecycle::DeletionProposed } else { Lifecycle::Published };
             let (commit, tree) = (CommitId::new(our_id(at)), TreeId::new(our_id(found.tree)));

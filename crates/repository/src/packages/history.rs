@@ -72,10 +72,7 @@ impl History {
         let mut waiting = vec![(from, 0)];
         while let Some((id, gap)) = waiting.pop() {
             let Some(commit) = self.commits.get(&id).filter(|_| seen.insert(id)) else { continue };
-            let is_about = |annotation: &super::message::Annotation| {
-                annotation.package == path && annotation.workspace_name == workspace
-            };
-            let gap = if commit.annotations.read.iter().any(is_about) {
+            let gap = if commit.annotations.read.iter().any(|found| found.is_about(path, workspace)) {
                 life.push(id);
                 0
             } else if gap < MAX_GAP && commit.annotations.read.is_empty() {

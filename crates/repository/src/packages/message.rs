@@ -22,6 +22,12 @@ pub struct Annotation {
 }
 
 impl Annotation {
+    /// Whether it is about a package and workspace. Before there were workspaces, the revision stood for them.
+    pub(crate) fn is_about(&self, path: &str, workspace: &str) -> bool {
+        let named = if self.workspace_name.is_empty() { &self.revision } else { &self.workspace_name };
+        self.package == path && named == workspace
+    }
+
     /// The number; `None` where there is none.
     pub fn number(&self) -> Option<i64> {
         self.revision.strip_prefix('v').unwrap_or(&self.revision).parse().ok()
@@ -96,7 +102,7 @@ fn line(annotation: &Annotation) -> String {
 pub fn annotations(message: &[u8]) -> Annotations {
     let mut found = Annotations::default();
     let text = String::from_utf8_lossy(message);
-    for line in text.lines().filter_map(|line| line.strip_prefix("kpt:")) {
+    for line in text.lines().filter_map(|line| line.trim().strip_prefix("kpt:")) {
         // A list would do as well for serde.
         let is_object = line.trim_start().starts_with('{');
         match serde_json::from_str(line) {
@@ -145,9 +151,17 @@ mod tests {
     }
 
     #[test]
+    fn a_revision_stands_for_the_workspace_where_there_is_none() {
+        let old = &annotations(b"x\n\nkpt:{\"package\":\"a\",\"revision\":\"v1\"}\n").read[0];
+        assert!(old.is_about("a", "v1") && !old.is_about("a", "v2") && !old.is_about("b", "v1"));
+        let new = annotation();
+        assert!(new.is_about("dir/a", "w") && !new.is_about("dir/a", "0"));
+    }
+
+    #[test]
     fn what_cannot_be_read_is_counted() {
         let message =
-            b"x\n\nkpt:{\"package\":\"a\"}\nkpt:{\nkpt:[]\nkpt:{\"package\":\"b\",\"new\":1}\n\xff\n";
+            b"x\n\n  kpt:{\"package\":\"a\"}\nkpt:{\nkpt:[]\nkpt:{\"package\":\"b\",\"new\":1}\n\xff\n";
         let read = annotations(message);
         let packages: Vec<_> = read.read.iter().map(|read| read.package.as_str()).collect();
         assert_eq!((packages, read.malformed), (vec!["a", "b"], 2));

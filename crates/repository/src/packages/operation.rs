@@ -148,7 +148,7 @@ pub struct NewContent {
 pub struct Mark {
     /// The package.
     pub package: PackageName,
-    /// The last part of its tag: `v3`. For a placeholder, its workspace.
+    /// The last part of its tag: `v3`. For a placeholder, the name of its branch.
     pub last: String,
     /// What its tag or mark must lead to.
     pub at: CommitId,
