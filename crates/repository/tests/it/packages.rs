@@ -6,6 +6,7 @@ mod group;
 mod hostile;
 mod life;
 mod outside;
+mod porch;
 mod pushes;
 
 use std::collections::BTreeMap;
