@@ -132,21 +132,15 @@ fn common(metadata: &Value, at: &FieldPath, causes: &mut Vec<Cause>) {
 
 fn owners(metadata: &Value, at: &FieldPath, causes: &mut Vec<Cause>) {
     let mut controllers = Vec::new();
-    for (index, owner) in list(metadata, "ownerReferences").iter().enumerate() {
-        let at_owner = at.index(index);
+    for owner in list(metadata, "ownerReferences") {
         let text = |name: &str| owner[name].as_str().unwrap_or_default();
         let version = text("apiVersion").rsplit('/').next().unwrap_or_default();
         if version.is_empty() {
-            causes.push(Cause::invalid(&at_owner.child("apiVersion"), version, "version must not be empty"));
+            causes.push(Cause::invalid(&at.child("apiVersion"), version, "version must not be empty"));
         }
         for name in ["kind", "name", "uid"] {
             if text(name).is_empty() {
-                let what = if name == "uid" {
-                    "uid must not be empty".to_owned()
-                } else {
-                    format!("{name} must not be empty")
-                };
-                causes.push(Cause::invalid(&at_owner.child(name), "", what));
+                causes.push(Cause::invalid(&at.child(name), "", "must not be empty"));
             }
         }
         if owner["controller"] == true {
@@ -163,15 +157,15 @@ fn owners(metadata: &Value, at: &FieldPath, causes: &mut Vec<Cause>) {
 
 fn finalizers(metadata: &Value, at: &FieldPath, causes: &mut Vec<Cause>) {
     let all = list(metadata, "finalizers");
-    for finalizer in all.iter().filter_map(Value::as_str) {
-        causes.extend(
-            names::qualified_name(finalizer).into_iter().map(|wrong| Cause::invalid(at, finalizer, wrong)),
-        );
+    for (index, finalizer) in all.iter().enumerate() {
+        let (at, finalizer) = (at.index(index), finalizer.as_str().unwrap_or_default());
+        let wrong = names::qualified_name(finalizer);
         let is_standard = matches!(finalizer, "kubernetes" | "orphan" | "foregroundDeletion");
-        if !finalizer.contains('/') && !is_standard && names::qualified_name(finalizer).is_empty() {
+        if !finalizer.contains('/') && !is_standard && wrong.is_empty() {
             let detail = "name is neither a standard finalizer name nor is it fully qualified";
-            causes.push(Cause::invalid(at, finalizer, detail));
+            causes.push(Cause::invalid(&at, finalizer, detail));
         }
+        causes.extend(wrong.into_iter().map(|wrong| Cause::invalid(&at, finalizer, wrong)));
     }
     let has = |name: &str| all.iter().any(|one| one == name);
     if has("orphan") && has("foregroundDeletion") {
@@ -217,13 +211,13 @@ mod tests {
         );
         check(
             json!({"name": "a", "namespace": "n", "finalizers": ["plain"]}),
-            &[r#"metadata.finalizers: Invalid value: "plain": name is neither a standard finalizer name"#],
+            &[r#"metadata.finalizers[0]: Invalid value: "plain": name is neither a standard finalizer name"#],
         );
         check(
             json!({"name": "a", "namespace": "n", "ownerReferences": [{"apiVersion": "v1", "kind": "K", "name": ""}]}),
             &[
-                "metadata.ownerReferences[0].name: Invalid value: \"\": name must not be empty",
-                "metadata.ownerReferences[0].uid",
+                "metadata.ownerReferences.name: Invalid value: \"\": must not be empty",
+                "metadata.ownerReferences.uid",
             ],
         );
     }

@@ -170,7 +170,7 @@ impl FieldSet {
         }
     }
 
-    /// All paths, in order.
+    /// All paths: those of an object before those of the objects in it.
     pub fn paths(&self) -> Vec<Vec<Element>> {
         let mut paths = Vec::new();
         self.collect(&mut Vec::new(), &mut paths);
@@ -178,15 +178,12 @@ impl FieldSet {
     }
 
     fn collect(&self, at: &mut Vec<Element>, paths: &mut Vec<Vec<Element>>) {
-        let elements: BTreeSet<&Element> = self.members.iter().chain(self.children.keys()).collect();
-        for element in elements {
+        for element in &self.members {
+            paths.push(at.iter().chain([element]).cloned().collect());
+        }
+        for (element, child) in &self.children {
             at.push(element.clone());
-            if self.members.contains(element) {
-                paths.push(at.clone());
-            }
-            if let Some(child) = self.children.get(element) {
-                child.collect(at, paths);
-            }
+            child.collect(at, paths);
             at.pop();
         }
     }
@@ -281,8 +278,8 @@ mod tests {
             paths,
             [
                 ".metadata.finalizers",
-                r#".metadata.finalizers[="x"]"#,
                 ".metadata.labels",
+                r#".metadata.finalizers[="x"]"#,
                 ".metadata.labels.a.b/c",
                 ".spec.list[0]",
                 r#".spec.ports[port=80,protocol="TCP"]"#,

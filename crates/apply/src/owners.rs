@@ -339,7 +339,7 @@ fn settle(
         owned.set = owned.set.difference(&taken).difference(&changes.removed);
     }
     if !conflicts.is_empty() {
-        conflicts.sort();
+        conflicts.sort_by(|one, other| one.owner.cmp(&other.owner));
         return Err(Error::Conflict(conflicts));
     }
     managers.0.retain(|key, owned| Some(key) == own || !owned.set.is_empty());

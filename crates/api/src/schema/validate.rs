@@ -168,6 +168,8 @@ impl Walk<'_> {
     fn conditions(&mut self, value: &Value, schema: &Schema, at: &FieldPath) {
         let checks = &schema.checks;
         let place = crate::cause::go_quote(at.as_str());
+        // Of several schemas together it is said for the object as a whole.
+        let whole = &FieldPath::root();
         let wrong = |condition: &Schema| {
             let mut inner = Walk { limits: self.limits, causes: Vec::new(), depth: self.depth };
             inner.value(value, None, condition, at);
@@ -177,7 +179,7 @@ impl Walk<'_> {
             let mut failures = checks.any_of.iter().map(wrong);
             if failures.all(|causes| !causes.is_empty()) {
                 let detail = format!("{place} must validate at least one schema (anyOf)");
-                self.causes.push(Cause::invalid(at, "", detail));
+                self.causes.push(Cause::invalid(whole, "", detail));
                 if let Some(closest) = checks.any_of.iter().map(wrong).min_by_key(Vec::len) {
                     self.causes.extend(closest);
                 }
@@ -193,7 +195,7 @@ impl Walk<'_> {
                     format!("Found {matching} valid alternatives")
                 };
                 let detail = format!("{place} must validate one and only one schema (oneOf). {found}");
-                self.causes.push(Cause::invalid(at, "", detail));
+                self.causes.push(Cause::invalid(whole, "", detail));
                 if matching == 0 {
                     self.causes.extend(all.into_iter().min_by_key(Vec::len).into_iter().flatten());
                 }
@@ -204,14 +206,18 @@ impl Walk<'_> {
             if all.iter().any(|causes| !causes.is_empty()) {
                 let none = if all.iter().all(|causes| !causes.is_empty()) { ". None validated" } else { "" };
                 let detail = format!("{place} must validate all the schemas (allOf){none}");
-                self.causes.push(Cause::invalid(at, "", detail));
+                self.causes.push(Cause::invalid(whole, "", detail));
                 self.causes.extend(all.into_iter().flatten());
             }
         }
         if let Some(condition) = &checks.not
             && wrong(condition).is_empty()
         {
-            self.causes.push(Cause::invalid(at, "", format!("{place} must not validate the schema (not)")));
+            self.causes.push(Cause::invalid(
+                whole,
+                "",
+                format!("{place} must not validate the schema (not)"),
+            ));
         }
     }
 }

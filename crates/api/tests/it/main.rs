@@ -2,4 +2,5 @@
 
 mod documents;
 mod kinds;
+mod recorded;
 mod schemas;

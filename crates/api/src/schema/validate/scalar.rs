@@ -26,29 +26,22 @@ pub(super) fn check(value: &Value, checks: &Checks, at: &FieldPath, causes: &mut
 }
 
 fn text(text: &str, checks: &Checks, at: &FieldPath, causes: &mut Vec<Cause>) {
+    // Only the first of these is said.
     let length = text.chars().count() as u64;
     if let Some(max) = checks.length.max.filter(|max| length > *max) {
         causes.push(Cause::too_long(at, usize::try_from(max).unwrap_or(usize::MAX)));
-    }
-    if let Some(min) = checks.length.min.filter(|min| length < *min) {
-        causes.push(Cause::invalid(
-            at,
-            text,
-            format!("{} in body should be at least {min} chars long", at.as_str()),
-        ));
-    }
-    if let Some(pattern) = checks.pattern.as_ref().filter(|pattern| !pattern.fits(text)) {
-        causes.push(Cause::invalid(
-            at,
-            text,
-            format!("{} in body should match '{}'", at.as_str(), pattern.text),
-        ));
+    } else if let Some(min) = checks.length.min.filter(|min| length < *min) {
+        let detail = format!("{} in body should be at least {min} chars long", at.as_str());
+        causes.push(Cause::invalid(at, text, detail));
+    } else if let Some(pattern) = checks.pattern.as_ref().filter(|pattern| !pattern.fits(text)) {
+        let detail = format!("{} in body should match '{}'", at.as_str(), pattern.text);
+        causes.push(Cause::invalid(at, text, detail));
     }
     if let Some(format) = checks.format.filter(|format| !format.fits(text)) {
         let name = checks.format_name.as_deref().unwrap_or(format.name());
         let detail =
             format!("{} in body must be of type {name}: {}", at.as_str(), crate::cause::go_quote(text));
-        causes.push(Cause::invalid(at, text, detail));
+        causes.push(Cause::wrong_type(at, text, detail));
     }
 }
 
