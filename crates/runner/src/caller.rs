@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use lanai_types::quote::Quoted;
 use rustix::fs::{Access, AtFlags, CWD};
@@ -42,12 +42,13 @@ impl Caller {
     /// The absolute path of a program, found as kpt finds it.
     ///
     /// A name with a slash is a path from the current folder. Another one is looked up in the folders of `PATH`; if the first
-    /// find is by a relative folder, it is refused, because what is in the current folder came from somebody else.
+    /// find is by a relative folder, it is refused, because what is in the current folder came from somebody else. There is no `..`
+    /// in what is found.
     pub(crate) fn find(&self, name: &str) -> Result<PathBuf, Error> {
         if name.contains('/') {
             let path = self.folder.join(name);
             return match executable(&path) {
-                Ok(()) => Ok(path),
+                Ok(()) => Ok(without_detours(&path)),
                 Err(cause) => Err(Error::NotExecutable { name: name.to_owned(), cause }),
             };
         }
@@ -57,12 +58,25 @@ impl Caller {
                 continue;
             }
             if folder.is_absolute() {
-                return Ok(folder.join(name));
+                return Ok(without_detours(&folder.join(name)));
             }
             return Err(Error::InCurrentFolder { name: name.to_owned() });
         }
         Err(Error::NotInPath { name: name.to_owned() })
     }
+}
+
+/// The same place by a path without `..`: where there is one, the folder is named by where it really is. What a program sees is
+/// hung in at paths like that. A path that leads nowhere stays as it is.
+pub fn without_detours(path: &Path) -> PathBuf {
+    if !path.components().any(|part| part == Component::ParentDir) {
+        return path.to_owned();
+    }
+    let found = match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) => folder.canonicalize().map(|folder| folder.join(name)),
+        (_, _) => path.canonicalize(),
+    };
+    found.unwrap_or_else(|_| path.to_owned())
 }
 
 fn executable(path: &Path) -> io::Result<()> {
@@ -83,6 +97,23 @@ mod tests {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, "#!/bin/sh\n").unwrap();
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn detours_are_left_out_and_links_stay() {
+        let desk = tempfile::tempdir().unwrap();
+        let real = desk.path().canonicalize().unwrap();
+        fs::create_dir_all(real.join("a/b")).unwrap();
+        std::os::unix::fs::symlink("b", real.join("a/link")).unwrap();
+        let check = |path: &str, expected: &str| {
+            let found = without_detours(&real.join(path)).into_os_string();
+            assert_eq!(found, real.join(expected).into_os_string(), "{path}");
+        };
+        check("a/link", "a/link");
+        check("a/../a/link", "a/link");
+        check("a/link/../link", "a/link");
+        check("a/b/..", "a");
+        check("a/../nowhere/x", "a/../nowhere/x");
     }
 
     #[test]
@@ -110,6 +141,10 @@ mod tests {
             "a path is from the current folder"
         );
         assert_eq!(check("", "./both").unwrap(), at("here/./both"));
+        let real = desk.path().canonicalize().unwrap();
+        let plain = |found: Result<PathBuf, String>| found.unwrap().into_os_string();
+        assert_eq!(plain(check("", "../two/both")), real.join("two/both"), "no detours");
+        assert_eq!(plain(check(&format!("{}/../two", at("one").display()), "both")), real.join("two/both"));
         let missing = "\"tool\": there is no such program in the folders of PATH";
         assert_eq!(check(&absolute, "tool").unwrap_err(), missing);
         let here = "\"both\" is in the current folder only, by a PATH that names it; say \"./both\" if that is what you mean";

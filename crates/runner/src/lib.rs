@@ -20,7 +20,7 @@ mod native;
 mod words;
 
 pub use caged::Launcher;
-pub use caller::Caller;
+pub use caller::{Caller, without_detours};
 pub use chain::Chain;
 pub use exec::{Exec, ExecMode};
 pub use functions::functions;

@@ -82,7 +82,7 @@ fn spelled(flag: &str) -> Result<Spelled<'_>, String> {
 fn mount(flag: &str, io: &Io<'_>) -> Result<Mount, Failure> {
     let wrong = |why: &str| Failure::new(format!("--mount {}: {why}", Quoted(flag)));
     let spelled = spelled(flag).map_err(|why| wrong(&why))?;
-    let source = local::absolute(Path::new(spelled.source), io)?;
+    let source = lanai_runner::without_detours(&local::absolute(Path::new(spelled.source), io)?);
     source
         .metadata()
         .map_err(|error| wrong(&format!("{}: {}", Quoted(&source.display().to_string()), cause(&error))))?;

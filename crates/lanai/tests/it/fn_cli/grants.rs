@@ -43,6 +43,19 @@ fn an_interpreter_in_a_home_folder_runs_by_grant_only() {
 }
 
 #[test]
+fn programs_and_mounts_may_be_named_by_way_of_a_parent_folder() {
+    let desk = Desk::new();
+    program(&desk, "functions/mine", b"#!/bin/sh\ncat\ncat $1/given /data/given >&2\n");
+    desk.write("data/given", "words\n");
+    let data = desk.path("data").canonicalize().expect("it is there");
+    let exec = format!("web/../functions/mine {}", data.display());
+    let mounts = ["--mount", "src=web/../data", "--mount", "src=web/../web/../data,dst=/data"];
+    let seen = desk.lanai(&[&["fn", "eval", "web", "--exec", &exec], &mounts[..]].concat());
+    assert_eq!(seen.code, Some(0), "{}", seen.stderr);
+    assert!(seen.stderr.contains("words\n    words\n"), "{}", seen.stderr);
+}
+
+#[test]
 fn a_folder_is_read_only_unless_granted_otherwise() {
     let desk = Desk::new();
     desk.write("data/given", "words\n");
