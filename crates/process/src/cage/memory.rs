@@ -4,10 +4,10 @@
 //! program looks at its processes from time to time.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 use lanai_types::ByteSize;
 
@@ -50,28 +50,64 @@ impl Memory {
 }
 
 /// The bytes that a tree takes. Sharing is looked into only when there is more than enough without.
-///
-/// Files in memory may be mapped or not: the larger of what is mapped and what is open counts.
 fn taken(root: u32, enough: u64) -> u64 {
     let processes = tree(root, &parents());
-    let open = in_descriptors(&processes);
-    let sum = |file: &str, own: &[&str], shared: &[&str]| -> Option<u64> {
-        let of = |names: &[&str]| -> u64 {
-            processes.iter().filter_map(|one| in_process(*one, file, names)).sum()
-        };
-        let own = of(own);
-        (own > 0).then(|| own.saturating_add(of(shared).max(open)))
-    };
-    let resident = sum("status", &["RssAnon:", "VmSwap:"], &["RssShmem:"]).unwrap_or(open);
-    if resident <= enough {
-        return resident;
+    let files = in_descriptors(&processes);
+    let open = files.values().sum::<u64>();
+    let apart = |process: u32| in_process(process, "status", APART).unwrap_or_default();
+    // What is shared counts for everybody who has it, and what is mapped and open twice.
+    let most = processes.iter().map(|one| apart(*one)).fold(open, u64::saturating_add);
+    if most <= enough {
+        return most;
     }
-    // What several share counts once here. Not everybody may see that of all processes.
-    let hidden = |one: &u32| fs::read_to_string(of(*one, "smaps_rollup")).is_err();
-    if processes.iter().any(hidden) {
-        return resident;
+    let shared = processes.iter().map(|one| match in_process(*one, "smaps_rollup", TOGETHER) {
+        Ok(bytes) => bytes.saturating_sub(mapped(*one, &files)),
+        // Not everybody may see that of all processes.
+        Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => apart(*one),
+        // Those that have ended take nothing, whether somebody waited for them or not.
+        Err(_) => 0,
+    });
+    shared.fold(open, u64::saturating_add)
+}
+
+/// The lines about memory in `status`, where what is shared counts as a whole.
+const APART: &[&str] = &["RssAnon:", "VmSwap:", "RssShmem:"];
+/// The same in `smaps_rollup`, where each of those who share something counts for a part of it.
+const TOGETHER: &[&str] = &["Pss_Anon:", "SwapPss:", "Pss_Shmem:"];
+
+/// A file in memory.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct File {
+    device: u64,
+    inode: u64,
+}
+
+/// How much of its part of the memory a process has by mapping files that count anyway, because somebody has them open.
+fn mapped(process: u32, files: &BTreeMap<File, u64>) -> u64 {
+    if files.is_empty() {
+        return 0;
     }
-    sum("smaps_rollup", &["Pss_Anon:", "SwapPss:"], &["Pss_Shmem:"]).unwrap_or(resident)
+    let Ok(text) = fs::read_to_string(of(process, "smaps")) else { return 0 };
+    let mut counts = false;
+    let mut bytes = 0_u64;
+    for line in text.lines() {
+        if let Some(file) = file_of(line) {
+            counts = files.contains_key(&file);
+        } else if counts && let Some(found) = kibibytes(line, &["Pss:"]) {
+            bytes = bytes.saturating_add(found.saturating_mul(1024));
+        }
+    }
+    bytes
+}
+
+/// The file that a map is of, by the line with which it begins: addresses, rights, offset, device, inode.
+fn file_of(line: &str) -> Option<File> {
+    let mut words = line.split_ascii_whitespace();
+    let (addresses, device) = (words.next()?, words.nth(2)?);
+    let (major, minor) = device.split_once(':').filter(|_| addresses.contains('-'))?;
+    let number = |text: &str| u32::from_str_radix(text, 16).ok();
+    let device = rustix::fs::makedev(number(major)?, number(minor)?);
+    Some(File { device, inode: words.next()?.parse().ok()? })
 }
 
 /// The parent of each process of the machine.
@@ -100,29 +136,33 @@ fn tree(root: u32, parents: &BTreeMap<u32, u32>) -> BTreeSet<u32> {
     }
 }
 
-/// The sum of lines of a file about a process, in bytes. None when it cannot be read.
-fn in_process(process: u32, file: &str, names: &[&str]) -> Option<u64> {
-    let text = fs::read_to_string(of(process, file)).ok()?;
-    let kibibytes = text.lines().filter_map(|line| {
-        let (name, value) = line.split_at_checked(line.find(':')? + 1)?;
-        names.contains(&name).then(|| value.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()).flatten()
-    });
-    Some(kibibytes.sum::<u64>().saturating_mul(1024))
+/// The sum of lines of a file about a process, in bytes.
+fn in_process(process: u32, file: &str, names: &[&str]) -> io::Result<u64> {
+    let text = fs::read_to_string(of(process, file))?;
+    let sum = text.lines().filter_map(|line| kibibytes(line, names)).fold(0, u64::saturating_add);
+    Ok(sum.saturating_mul(1024))
 }
 
-/// What the files hold that are in memory only, mapped or not.
-fn in_descriptors(processes: &BTreeSet<u32>) -> u64 {
+/// The number of a line, if it has one of the names.
+fn kibibytes(line: &str, names: &[&str]) -> Option<u64> {
+    let (name, value) = line.split_at_checked(line.find(':')? + 1)?;
+    names.contains(&name).then(|| value.trim().strip_suffix(" kB")?.trim().parse().ok()).flatten()
+}
+
+/// The files that are in memory only and that somebody has open, mapped or not, and what they hold.
+fn in_descriptors(processes: &BTreeSet<u32>) -> BTreeMap<File, u64> {
     let mut files = BTreeMap::new();
     for process in processes {
         let descriptors = fs::read_dir(of(*process, "fd")).into_iter().flatten().flatten();
         for descriptor in descriptors.map(|entry| entry.path()) {
             let is_memory = fs::read_link(&descriptor).is_ok_and(|to| is_memory(&to));
             if is_memory && let Ok(found) = fs::metadata(&descriptor) {
-                files.insert((found.dev(), found.ino()), found.blocks().saturating_mul(BLOCK));
+                let file = File { device: found.dev(), inode: found.ino() };
+                files.insert(file, found.blocks().saturating_mul(BLOCK));
             }
         }
     }
-    files.values().sum()
+    files
 }
 
 /// Whether this is how the kernel spells a file that is in memory only.
@@ -146,10 +186,21 @@ mod tests {
     }
 
     #[test]
+    fn maps_are_told_from_their_sizes() {
+        let line = "7f00-7f01 rw-s 00000000 00:01 2055                       /memfd:x (deleted)";
+        assert!(file_of(line) == Some(File { device: rustix::fs::makedev(0, 1), inode: 2055 }));
+        assert!(
+            file_of("Pss:                   4 kB").is_none() && file_of("VmFlags: rd wr sh mr").is_none()
+        );
+        assert_eq!(kibibytes("Pss:                   4 kB", &["Pss:"]), Some(4));
+        assert_eq!(kibibytes("Pss_Anon:              4 kB", &["Pss:"]), None);
+    }
+
+    #[test]
     fn we_take_some_memory_ourselves() {
         let me = std::process::id();
         assert!(parents().contains_key(&me));
-        assert!(in_process(me, "status", &["RssAnon:"]).is_some_and(|bytes| bytes > 0));
+        assert!(in_process(me, "status", &["RssAnon:"]).is_ok_and(|bytes| bytes > 0));
         assert!(taken(me, u64::MAX) > 0 && taken(me, 0) > 0);
     }
 }
