@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
-use rustix::process::{Pid, PidfdFlags, Signal, Uid, WaitId, WaitIdOptions};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
 
 use crate::run::wait_for;
 
@@ -97,19 +97,6 @@ impl Child {
         rustix::io::ioctl_fionbio(&stdout, true)?;
         rustix::io::ioctl_fionbio(&stderr, true)?;
         Ok((stdin, stdout, stderr))
-    }
-
-    /// Makes the pipes those of a user, who can then open them by name, as shells do with `/dev/stderr`.
-    pub(crate) fn give_pipes(&self, user: u32) -> io::Result<()> {
-        let user = Some(Uid::from_raw(user));
-        if let (Some(stdin), Some(stdout), Some(stderr)) =
-            (&self.inner.stdin, &self.inner.stdout, &self.inner.stderr)
-        {
-            rustix::fs::fchown(stdin, user, None)?;
-            rustix::fs::fchown(stdout, user, None)?;
-            rustix::fs::fchown(stderr, user, None)?;
-        }
-        Ok(())
     }
 
     /// From now on the end of this process is waited for as well. When it is gone already, there is nothing to wait for.

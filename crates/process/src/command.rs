@@ -2,12 +2,14 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{ChildStderr, ChildStdin, ChildStdout, Stdio};
 use std::time::Duration;
 
 use lanai_types::ByteSize;
+use rustix::process::Uid;
 
 use crate::cage::plan::VARIABLE;
 use crate::child::Child;
@@ -164,8 +166,33 @@ impl Command {
         }
     }
 
-    #[allow(clippy::disallowed_methods, reason = "this is the place where processes are started")]
     pub(crate) fn start(&self) -> Result<Child, Error> {
+        let started = self.as_child().spawn().and_then(Child::new);
+        started.map_err(|cause| self.not_started(cause))
+    }
+
+    /// Starts the program with pipes that are those of a user, who can open them by name, as shells do with `/dev/stderr`. They
+    /// are that before anything runs.
+    pub(crate) fn start_for(&self, user: u32) -> Result<Child, Error> {
+        let started = || {
+            let (stdin, our_stdin) = io::pipe()?;
+            let (our_stdout, stdout) = io::pipe()?;
+            let (our_stderr, stderr) = io::pipe()?;
+            let user = Some(Uid::from_raw(user));
+            rustix::fs::fchown(&stdin, user, None)?;
+            rustix::fs::fchown(&stdout, user, None)?;
+            rustix::fs::fchown(&stderr, user, None)?;
+            let mut child = self.as_child().stdin(stdin).stdout(stdout).stderr(stderr).spawn()?;
+            child.stdin = Some(ChildStdin::from(OwnedFd::from(our_stdin)));
+            child.stdout = Some(ChildStdout::from(OwnedFd::from(our_stdout)));
+            child.stderr = Some(ChildStderr::from(OwnedFd::from(our_stderr)));
+            Child::new(child)
+        };
+        started().map_err(|cause| self.not_started(cause))
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "this is the place where processes are started")]
+    fn as_child(&self) -> std::process::Command {
         let (program, arguments) = self.invocation();
         let mut command = std::process::Command::new(program);
         command.args(arguments).env_clear();
@@ -175,8 +202,7 @@ impl Command {
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.process_group(0);
-        let started = command.spawn().and_then(Child::new);
-        started.map_err(|cause| self.not_started(cause))
+        command
     }
 
     fn not_started(&self, cause: io::Error) -> Error {

@@ -51,10 +51,9 @@ impl Command {
         for rung in rungs(cage.policy) {
             let (plan, _folder) = plan(cage, rung).map_err(|cause| self.not_caged(&cause.to_string()))?;
             let text = serde_json::to_string(&plan).map_err(|cause| self.not_caged(&cause.to_string()))?;
-            let child = self.in_launcher(&cage.launcher, OUTER, &text).start()?;
-            if becomes_nobody(cage.user) {
-                child.give_pipes(NOBODY).map_err(|cause| self.not_caged(&cause.to_string()))?;
-            }
+            let launcher = self.in_launcher(&cage.launcher, OUTER, &text);
+            let child =
+                if becomes_nobody(cage.user) { launcher.start_for(NOBODY)? } else { launcher.start()? };
             watch(Caging::Started(child.killer()));
             let told = |held| watch(Caging::Held(held));
             match run::caged_to_the_end(child, &self.name(), input, limits, cage.limits.max_memory, told)? {
