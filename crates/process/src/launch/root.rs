@@ -112,7 +112,7 @@ fn bind(view: &View) -> Result<Entry, Trouble> {
     if !view.target.components().all(is_plain) || !view.target.is_absolute() || view.target == Path::new("/")
     {
         return Err(Trouble::Request(format!(
-            "\"{from}\" cannot be shown as \"{to}\": an absolute path is expected"
+            "\"{from}\" cannot be shown as \"{to}\": an absolute path is expected, without \"..\""
         )));
     }
     let source = view
@@ -165,8 +165,10 @@ fn is_on_machine(target: &Path) -> bool {
 /// Makes what hangs at a place read-only, with all that is mounted below it.
 fn read_only(target: &Path) -> io::Result<()> {
     let table = fs::read_to_string(Path::new(MACHINE).join("proc/self/mountinfo"))?;
-    remount(target)?;
-    for below in mounted_below(target, &table) {
+    // The table knows no links.
+    let target = target.canonicalize()?;
+    remount(&target)?;
+    for below in mounted_below(&target, &table) {
         match remount(&below) {
             Ok(()) => {}
             // Something else lies over it, so that nobody gets there.

@@ -206,7 +206,21 @@ fn shared_memory_is_limited_as_well() {
     let file = "fds = [os.memfd_create('x') for _ in range(4)]\n\
                 for fd in fds:\n  for _ in range(64): os.write(fd, b'x' * (1 << 20))\ntime.sleep(60)";
     let children = "if os.fork() == 0 or os.fork() == 0:\n  b = bytearray(b'x') * (64 << 20)\ntime.sleep(60)";
-    for text in [&*format!("{}\ntime.sleep(60)", map(200)), file, children] {
+    let memfd = "fd = os.memfd_create('x')\nfor _ in range(60): os.write(fd, b'x' * (1 << 20))";
+    // What is mapped and open is there once.
+    let both = format!(
+        "{memfd}\nm = mmap.mmap(fd, 60 << 20)\nfor i in range(60 << 8): m[i << 12] = 1\ntime.sleep(0.5)"
+    );
+    let within = python(&both).expect("it is within the limit").finished;
+    assert_eq!(within.output, b"done\n", "{}", within.messages);
+    // What children share with their parent is there once; one that has ended, and that nobody waited for, takes nothing.
+    let shared = "b = bytearray(b'x') * (50 << 20)\nif os.fork() == 0: os._exit(0)\n\
+                  if os.fork() == 0 or os.fork() == 0:\n  time.sleep(2)\n  os._exit(0)\ntime.sleep(0.7)";
+    let within = python(shared).expect("it is within the limit").finished;
+    assert_eq!(within.output, b"done\n", "{}", within.messages);
+
+    let two_kinds = format!("{memfd}\n{}\ntime.sleep(60)", map(60));
+    for text in [&*format!("{}\ntime.sleep(60)", map(200)), file, children, &*two_kinds] {
         let error = python(text).expect_err("it takes too much");
         assert!(matches!(error, Error::TooLarge { .. }), "{error}");
         assert!(
@@ -312,18 +326,24 @@ fn what_is_mounted_below_a_view_cannot_be_changed_either() {
     if !has_private_root(TEST) {
         return;
     }
-    // Most machines have something below this.
-    let view = View { source: "/dev".into(), target: "/shown".into(), access: Access::Read };
-    let table = said(&Cage { views: vec![view], ..cage() }, "cat /proc/self/mountinfo");
-    let columns = table.lines().map(|line| line.split(' ').collect::<Vec<_>>());
-    // Of several at one place the last one is seen.
-    let shown = columns.filter(|columns| columns[4].starts_with("/shown"));
-    let shown: std::collections::BTreeMap<_, _> = shown.map(|columns| (columns[4], columns[5])).collect();
-    if shown.len() < 2 {
-        return skip(TEST, "nothing is mounted below /dev on this machine");
-    }
-    for (place, options) in shown {
-        assert!(options.starts_with("ro,"), "{place}: {options}");
+    let desk = tempfile::tempdir().expect("there is room");
+    fs::create_dir_all(desk.path().join("real/place")).expect("it is ours");
+    std::os::unix::fs::symlink("real", desk.path().join("link")).expect("it is ours");
+    let around = View { source: desk.path().into(), target: "/around".into(), access: Access::Read };
+    for (target, real) in [("/shown", "/shown"), ("/around/link/place", "/around/real/place")] {
+        // Most machines have something below this.
+        let view = View { source: "/dev".into(), target: target.into(), access: Access::Read };
+        let table = said(&Cage { views: vec![around.clone(), view], ..cage() }, "cat /proc/self/mountinfo");
+        let columns = table.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+        // Of several at one place the last one is seen.
+        let shown = columns.filter(|columns| columns[4].starts_with(real));
+        let shown: std::collections::BTreeMap<_, _> = shown.map(|columns| (columns[4], columns[5])).collect();
+        if shown.len() < 2 {
+            return skip(TEST, "nothing is mounted below /dev on this machine");
+        }
+        for (place, options) in shown {
+            assert!(options.starts_with("ro,"), "{place}: {options}");
+        }
     }
 }
 
