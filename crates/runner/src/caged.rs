@@ -1,7 +1,9 @@
 //! Programs in cages: what evaluators that start programs have in common.
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use lanai_evaluate::wire::Sent;
@@ -95,12 +97,18 @@ impl Launcher {
                 max_processes: limits.max_processes,
                 max_open_files: limits.max_open_files,
                 max_files: limits.max_files,
-                // Several processors may work for one process.
-                max_cpu: limits.max_time.saturating_mul(4).max(Duration::from_secs(1)),
+                max_cpu: most_cpu(limits, thread::available_parallelism().map_or(1, NonZero::get)),
             },
             temporary: caller.variable("TMPDIR").map_or_else(|| "/tmp".into(), PathBuf::from),
         }
     }
+}
+
+/// The time on processors that one process can need before its time is over, and a second more: its owner is to be the one who ends
+/// it. So many processors may work for it at once.
+fn most_cpu(limits: &ExecLimits, processors: usize) -> Duration {
+    let at_once = u32::try_from(processors).unwrap_or(u32::MAX).min(limits.max_processes).max(1);
+    limits.max_time.saturating_mul(at_once).saturating_add(Duration::from_secs(1))
 }
 
 /// What a program sees of itself: its folder, or only its file where the folder is not its own; by its name, and where links
@@ -159,5 +167,25 @@ pub(crate) async fn run(
     match answer.await? {
         Err(Error::Timeout { stderr, .. }) => Err(Error::Timeout { limit: named, stderr }),
         answer => answer,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_ends_a_program_before_its_processors_do() {
+        let check = |seconds: f64, max_processes, processors, expected: u64| {
+            let max_time = Duration::from_secs_f64(seconds);
+            let limits = ExecLimits { max_time, max_processes, ..ExecLimits::DEFAULT };
+            // The kernel counts whole seconds.
+            let most = most_cpu(&limits, processors).as_secs();
+            assert_eq!(most, expected);
+        };
+        check(300.0, 256, 64, 300 * 64 + 1);
+        check(10.0, 3, 64, 31);
+        check(1.5, 256, 1, 2);
+        check(0.0, 256, 0, 1);
     }
 }

@@ -9,7 +9,8 @@ use lanai_types::{ByteSize, Limits};
 pub struct ExecLimits {
     /// How long it may run, if the deadline is not earlier.
     pub max_time: Duration,
-    /// The memory that each of its processes may have.
+    /// The memory that it may have with all that it started, what is shared counted once; see
+    /// [`CageLimits::max_memory`](lanai_process::CageLimits::max_memory). A program that is not caged is not limited.
     pub max_memory: ByteSize,
     /// What it may write to its standard output.
     pub max_output: ByteSize,
