@@ -65,7 +65,7 @@ fn once(render: &Render, output: &Output, persona: Persona, io: &mut Io<'_>) -> 
         rendered.attribute(&options).map_err(|error| Failure::new(error.to_string()))?;
     }
     let files = if render.watch { digest::tree_id(&rendered.package).ok() } else { None };
-    let exit = match conclude(render, output, &local, &rendered, io) {
+    let exit = match conclude(render, output, &local, &rendered, persona, io) {
         Err(Failure::Told(message)) => {
             io.tell(&message.to_string());
             Exit::Failure
@@ -80,6 +80,7 @@ fn conclude(
     output: &Output,
     local: &Local,
     rendered: &Rendered,
+    persona: Persona,
     io: &mut Io<'_>,
 ) -> Result<Exit, Failure> {
     let results = render.common.results_dir.as_deref();
@@ -118,7 +119,7 @@ fn conclude(
             }
             output::write_results(&rendered.results, results, io)?;
             let told = told(failure);
-            replay::offer(failure, &local.root, &render.common, io);
+            replay::offer(failure, &local.root, &render.common, persona, io);
             told
         }
     }

@@ -157,8 +157,11 @@ fn what_cannot_be_opened_says_why() {
 /// Runs the command again that was told last, and gives it.
 fn replayed(desk: &Desk, told: &str) -> (String, crate::fn_cli::Seen) {
     let command = told.lines().last().expect("it says something").trim().to_owned();
-    let real = command.replacen("lanai", env!("CARGO_BIN_EXE_lanai"), 1);
-    let again = desk.run(Path::new("sh"), &["-c", &real], "");
+    let real = match command.strip_prefix("kpt ") {
+        Some(rest) => format!("./kpt {rest}"),
+        None => command.replacen("lanai", env!("CARGO_BIN_EXE_lanai"), 1),
+    };
+    let again = desk.run(Path::new("sh"), &["-c", &format!("export TEAM='red blue'; {real}")], "");
     (command, again)
 }
 
@@ -193,8 +196,9 @@ fn programs_and_images_of_others_are_run_again_as_they_were() {
     failing("web/Kptfile", "exec: ./function 'one two'");
     let seen = desk.lanai(&["fn", "render", "web", "--allow-exec", "--env", "TEAM=red blue"]);
     let (command, again) = replayed(&desk, &seen.stderr);
-    let expected = "lanai fn eval - '--exec=./function '\\''one two'\\''' '--env=TEAM=red blue' < ";
+    let expected = "lanai fn eval - '--exec=./function '\\''one two'\\''' --env=TEAM < ";
     assert!(command.starts_with(expected), "{command}");
+    assert!(seen.stderr.contains("alone, with TEAM set in the environment as here:\n"), "{}", seen.stderr);
     assert_eq!(again.code, Some(1), "{}", again.stderr);
     assert!(again.stderr.contains("red blue one two") && !again.stderr.contains("seen"), "{}", again.stderr);
 
@@ -210,6 +214,57 @@ fn programs_and_images_of_others_are_run_again_as_they_were() {
     let inner = desk.lanai(&["fn", "render", "web", "--native=any"]);
     assert!(replayed(&desk, &inner.stderr).1.stderr.contains("fail: inner"), "{}", inner.stderr);
     assert!(replayed(&desk, &seen.stderr).1.stderr.contains("fail: no"), "the first is still there");
+}
+
+#[test]
+fn values_of_variables_are_not_told() {
+    let desk = Desk::new();
+    desk.write(
+        "web/Kptfile",
+        &KPTFILE.replace(
+            "image: set-labels:v0.2\n      configMap: {tier: front}",
+            "image: starlark\n      configMap: {source: 'fail(\"no\")'}",
+        ),
+    );
+    let render =
+        ["fn", "render", "web", "--env=TOKEN=s3cret", "-e", "OTHER=s3cret", "--results-dir", "results"];
+    let seen = desk.lanai(&render);
+    assert!(seen.stderr.contains("--env=TOKEN --env=OTHER < "), "{}", seen.stderr);
+    let results = desk.read("results/results.yaml");
+    for text in [&seen.stdout, &seen.stderr, &desk.read("web/Kptfile"), &results] {
+        assert!(!text.contains("s3cret"), "{text}");
+    }
+}
+
+#[test]
+fn under_the_name_kpt_the_command_to_run_it_again_is_that_of_kpt() {
+    let desk = Desk::new();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_lanai"), desk.path("kpt")).expect("links can be made");
+    let render = |function: &str, more: &[&str]| {
+        let function = KPTFILE.replace("image: set-labels:v0.2\n      configMap: {tier: front}", function);
+        desk.write("web/Kptfile", &function);
+        let arguments = [&["fn", "render", "web", "--allow-exec"], more].concat();
+        desk.run(&desk.path("kpt"), &arguments, "")
+    };
+    desk.write("secret", "");
+    desk.write("function", "#!/bin/sh\ngrep -q 'colour: red' && test -f secret && echo seen >&2\nexit 3\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(desk.path("function"), mode).expect("it is ours");
+
+    let seen = render("exec: ./function\n      configMap: {colour: red}", &[]);
+    assert!(seen.stderr.contains("seen"), "{}", seen.stderr);
+    let (command, again) = replayed(&desk, &seen.stderr);
+    assert!(command.starts_with("kpt fn eval - --exec=./function --fn-config="), "{command}");
+    assert!(again.stderr.contains("seen") && again.stderr.contains("Exit code: 3"), "{}", again.stderr);
+
+    let seen = render("image: starlark\n      configMap: {source: 'fail(\"no\")'}", &[]);
+    let (command, again) = replayed(&desk, &seen.stderr);
+    assert!(command.starts_with("kpt fn eval - --image="), "{command}");
+    assert!(again.stderr.contains("fail: no"), "{}", again.stderr);
+
+    // There is no command that does the same.
+    let seen = render("exec: ./function", &["--env=TEAM=red"]);
+    assert!(seen.stderr.contains("Exit code: 3") && !seen.stderr.contains("To run this"), "{}", seen.stderr);
 }
 
 #[test]
