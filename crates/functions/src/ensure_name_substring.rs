@@ -65,6 +65,11 @@ impl Function for EnsureNameSubstring {
                     fixtures: &["depends-on-namespace"],
                 },
                 Deviation {
+                    there: "`depends-on` is changed also where it names a resource of the same name in another namespace",
+                    here: "it is changed where it names one of the resources that are renamed",
+                    fixtures: &["depends-on-other-namespace", "depends-on-elsewhere"],
+                },
+                Deviation {
                     there: "ends where two resources have the same name",
                     here: "both are renamed",
                     fixtures: &["same-name"],
@@ -256,10 +261,16 @@ impl Renamed {
     /// A reference as `depends-on` spells it, with the new name.
     fn redirect(&self, reference: &str) -> String {
         let parts: Vec<&str> = reference.trim().split('/').collect();
-        let ([group, "namespaces", _, kind, name] | [group, kind, name]) = parts[..] else {
-            return reference.into();
+        let namespace = match parts[..] {
+            [_, "namespaces", namespace, _, _] => namespace,
+            [_, _, _] => "",
+            _ => return reference.into(),
         };
-        let Some(new) = self.first(kind, name, |id| id.group == group) else { return reference.into() };
+        let [group, .., kind, name] = parts[..] else { return reference.into() };
+        // A resource that names no namespace may be meant for that one.
+        let is_there = |id: &ResourceId| id.namespace.is_empty() || id.namespace == namespace;
+        let new = self.first(kind, name, |id| id.group == group && is_there(id));
+        let Some(new) = new else { return reference.into() };
         let kept = reference.trim_end().len() - name.len();
         format!("{}{new}", &reference[..kept])
     }
