@@ -7,11 +7,13 @@ use lanai_api::{KindInfo, crd, kinds, schema};
 use lanai_apply::{Error, Force, Writer, apply, merge, update};
 use serde_json::Value;
 
-fn folder() -> PathBuf {
+/// Where the recorded cases are.
+pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/recorded")
 }
 
-fn read(path: &Path) -> Value {
+/// A file of JSON.
+pub(crate) fn read(path: &Path) -> Value {
     let text = fs::read_to_string(path).expect("the file can be read");
     serde_json::from_str(&text).expect("the file is JSON")
 }
