@@ -33,9 +33,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("executor", &["api", "catalog", "runner"]),
     ("controllers", &["api", "engine"]),
     ("apiserver", &["api", "apply", "store", "engine"]),
+    ("serve", &["apiserver", "controllers"]),
     ("web", &["api", "engine"]),
     ("cli", &["engine", "executor", "folder"]),
-    ("lanai", &["cli", "apiserver", "controllers", "web"]),
+    ("lanai", &["cli", "serve", "web"]),
     ("testkit", &["functions"]),
 ];
 

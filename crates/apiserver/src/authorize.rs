@@ -1,0 +1,111 @@
+//! Whether a request is allowed.
+
+use http::StatusCode;
+use serde_json::Value;
+
+use crate::core::{Call, Core};
+use crate::follower::Follower;
+use crate::identity::Identity;
+use crate::kinds::Special;
+use crate::policy::{Ask, Decision, Rule, What, role_ref, rules};
+use crate::status::{GroupResource, Reason, Status};
+
+/// The one function that decides, for every route.
+///
+/// A denial is looked at again with the newest rules, so that a permission holds as soon as it was answered.
+pub(crate) async fn authorize(follower: &Follower, identity: &Identity, ask: &Ask) -> Result<(), Status> {
+    match decide(follower, identity, ask).await? {
+        Decision::Allowed(_) => Ok(()),
+        Decision::Denied => Err(denied(identity, ask)),
+    }
+}
+
+/// What the rules say, and why.
+pub(crate) async fn decide(follower: &Follower, identity: &Identity, ask: &Ask) -> Result<Decision, Status> {
+    match follower.snapshot().policy.decide(identity, ask) {
+        Decision::Denied => Ok(follower.newest().await?.policy.decide(identity, ask)),
+        allowed @ Decision::Allowed(_) => Ok(allowed),
+    }
+}
+
+fn denied(identity: &Identity, ask: &Ask) -> Status {
+    let Identity { user, .. } = identity;
+    let verb = &ask.verb;
+    match &ask.what {
+        What::Path(path) => {
+            let mut status = Status::new(
+                Reason::Forbidden,
+                format!("forbidden: User \"{user}\" cannot {verb} path \"{path}\""),
+            );
+            status.details = Some(Box::default());
+            status
+        }
+        What::Resource { group, resource, subresource, namespace, name } => {
+            let whole =
+                if subresource.is_empty() { resource.clone() } else { format!("{resource}/{subresource}") };
+            let place = match namespace.as_str() {
+                "" => "at the cluster scope".to_owned(),
+                namespace => format!("in the namespace \"{namespace}\""),
+            };
+            let why = format!(
+                "User \"{user}\" cannot {verb} resource \"{whole}\" in API group \"{group}\" {place}"
+            );
+            let resource = GroupResource { group: group.clone(), resource: resource.clone() };
+            Status::forbidden(&resource, name, &why)
+        }
+    }
+}
+
+/// Nobody can give away what they do not have: writes of roles and bindings need all that they would give, or the verb for it.
+pub(crate) async fn check_escalation(core: &Core, call: &Call, object: &Value) -> Result<(), Status> {
+    let namespace = call.namespace();
+    let (given, verb) = match call.kind.special {
+        Special::Role | Special::ClusterRole => (rules(object), "escalate"),
+        Special::RoleBinding | Special::ClusterRoleBinding => {
+            let Some(role) = role_ref(namespace, object) else { return Ok(()) };
+            let snapshot = core.follower.newest().await?;
+            match snapshot.policy.role(&role) {
+                Some(rules) => (rules.to_vec(), "bind"),
+                None => (Vec::new(), "bind"),
+            }
+        }
+        Special::No
+        | Special::Namespace
+        | Special::Secret
+        | Special::ConfigMap
+        | Special::ServiceAccount
+        | Special::Event
+        | Special::Definition => return Ok(()),
+    };
+    let policy = core.follower.newest().await?.policy;
+    let owned = policy.rules_of(&call.identity, namespace);
+    let missing: Vec<&Rule> = given.iter().filter(|rule| !rule.is_covered_by(&owned)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let (resource, name) = if verb == "escalate" {
+        (call.path.resource.clone(), crate::meta::name(object))
+    } else {
+        let kind = object["roleRef"]["kind"].as_str().unwrap_or_default();
+        let resource = if kind == "ClusterRole" { "clusterroles" } else { "roles" };
+        (resource.to_owned(), object["roleRef"]["name"].as_str().unwrap_or_default())
+    };
+    let what = What::Resource {
+        group: call.path.gv.group.clone(),
+        resource,
+        subresource: String::new(),
+        namespace: namespace.unwrap_or_default().to_owned(),
+        name: name.to_owned(),
+    };
+    if let Decision::Allowed(_) = policy.decide(&call.identity, &Ask { verb: verb.into(), what }) {
+        return Ok(());
+    }
+    let user = &call.identity.user;
+    let why = format!(
+        "user \"{user}\" (groups={:?}) is attempting to grant RBAC permissions not currently held: {missing:?}",
+        call.identity.groups
+    );
+    let status = Status::forbidden(&call.kind.resource(), crate::meta::name(object), &why);
+    debug_assert_eq!(status.code, StatusCode::FORBIDDEN);
+    Err(status)
+}

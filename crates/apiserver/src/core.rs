@@ -1,0 +1,135 @@
+//! What all verbs share.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use lanai_api::Version;
+use lanai_store::{Condition, Presence, Revision, Store, Stored};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::accept::Accept;
+use crate::follower::Follower;
+use crate::identity::Identity;
+use crate::kinds::Special;
+use crate::limits::Limits;
+use crate::meta;
+use crate::path::ResourcePath;
+use crate::query::{DryRun, Query};
+use crate::registry::Registered;
+use crate::row;
+use crate::status::Status;
+use crate::view::{Include, View};
+
+/// How often a write begins again because somebody else was faster.
+pub const MAX_ATTEMPTS: usize = 32;
+
+/// What time it is.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// Where unforeseeable bytes come from.
+pub type Chance = Arc<dyn Fn(&mut [u8]) + Send + Sync>;
+
+/// What all verbs share.
+pub struct Core {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) follower: Follower,
+    pub(crate) clock: Clock,
+    pub(crate) chance: Chance,
+    pub(crate) limits: Limits,
+    pub(crate) ending: CancellationToken,
+}
+
+/// A request for objects, understood and allowed.
+pub(crate) struct Call {
+    pub identity: Identity,
+    pub path: ResourcePath,
+    pub kind: Arc<Registered>,
+    pub query: Query,
+    pub accept: Accept,
+    pub content_type: String,
+    pub body: Bytes,
+    pub now: Timestamp,
+}
+
+impl Call {
+    pub fn view(&self) -> Result<View, Status> {
+        let include = Include::of(&self.query)?;
+        let version = self.path.gv.version.clone();
+        Ok(View { accept: self.accept, kind: self.kind.clone(), version, include, now: self.now })
+    }
+
+    pub fn version(&self) -> Result<&Version, Status> {
+        self.kind.served(&self.path.gv.version).ok_or_else(Status::no_such_path)
+    }
+
+    pub fn name(&self) -> Result<&str, Status> {
+        self.path.name.as_deref().ok_or_else(Status::method_not_allowed)
+    }
+
+    pub fn namespace(&self) -> Option<&str> {
+        self.path.namespace.as_deref()
+    }
+
+    pub fn dry_run(&self) -> Result<DryRun, Status> {
+        DryRun::parse(self.query.all("dryRun"))
+    }
+
+    /// The object in the version in which it is stored.
+    pub fn to_storage(&self, object: Value) -> Value {
+        self.kind.info.convert(object, &self.kind.info.storage().name)
+    }
+}
+
+impl Core {
+    pub(crate) async fn find(&self, call: &Call) -> Result<Arc<Stored>, Status> {
+        let name = call.name()?;
+        let key = call.kind.key(call.namespace(), name)?;
+        let found = self.store.get(&key).await?;
+        found.map(Arc::new).ok_or_else(|| Status::not_found(&call.kind.resource(), name))
+    }
+
+    /// What must still hold when something is created in a namespace: that it is as it was, and not on its way out.
+    pub(crate) async fn namespace_holds(&self, call: &Call, name: &str) -> Result<Option<Condition>, Status> {
+        let Some(namespace) = call.namespace() else { return Ok(None) };
+        let registry = &self.follower.snapshot().registry;
+        let kind = registry.all().find(|kind| kind.special == Special::Namespace);
+        let kind = kind.ok_or_else(|| Status::internal("namespaces are not served"))?;
+        let key = kind.key(None, namespace)?;
+        let found = self.store.get(&key).await?;
+        let stored = found.ok_or_else(|| Status::not_found(&kind.resource(), namespace))?;
+        if meta::is_terminating(&row::decode(&stored)?) {
+            let why = format!(
+                "unable to create new content in namespace {namespace} because it is being terminated"
+            );
+            return Err(Status::forbidden(&call.kind.resource(), name, &why).because(
+                "NamespaceTerminating",
+                format!("namespace {namespace} is being terminated"),
+                "metadata.namespace",
+            ));
+        }
+        Ok(Some(Condition::Presence { key, expected: Presence::At(stored.revision) }))
+    }
+
+    /// Waits until the snapshot has what was written, if it is about such things.
+    pub(crate) async fn settle(&self, kind: &Registered, revision: Revision) {
+        if kind.special.is_followed() {
+            self.follower.reach(revision).await;
+        }
+    }
+
+    /// A random text of letters and digits that cannot become words.
+    pub(crate) fn suffix(&self) -> String {
+        const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+        let mut bytes = [0; 5];
+        (self.chance)(&mut bytes);
+        bytes.iter().map(|byte| char::from(LETTERS[usize::from(*byte) % LETTERS.len()])).collect()
+    }
+
+    pub(crate) fn new_uid(&self) -> String {
+        let mut bytes = [0; 16];
+        (self.chance)(&mut bytes);
+        uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
+    }
+}

@@ -1,0 +1,187 @@
+//! What is particular about some kinds.
+
+mod config;
+mod namespace;
+mod rbac;
+
+use jiff::Timestamp;
+use lanai_api::{Cause, FieldPath};
+use lanai_types::dns;
+use serde_json::Value;
+
+/// Kinds of which the server knows more than their schema says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Special {
+    /// Nothing is particular.
+    No,
+    /// Has finalizers in its spec, and a phase.
+    Namespace,
+    /// Data in base 64, sealed; may be immutable.
+    Secret,
+    /// Data; may be immutable.
+    ConfigMap,
+    /// Has tokens.
+    ServiceAccount,
+    /// Says what happened.
+    Event,
+    /// Rules.
+    Role,
+    /// Rules for all namespaces.
+    ClusterRole,
+    /// Gives somebody the rules of a role.
+    RoleBinding,
+    /// Gives somebody the rules of a role in all namespaces.
+    ClusterRoleBinding,
+    /// Defines a kind.
+    Definition,
+}
+
+impl Special {
+    /// By group and kind.
+    pub fn of(group: &str, kind: &str) -> Self {
+        match (group, kind) {
+            ("", "Namespace") => Self::Namespace,
+            ("", "Secret") => Self::Secret,
+            ("", "ConfigMap") => Self::ConfigMap,
+            ("", "ServiceAccount") => Self::ServiceAccount,
+            ("" | "events.k8s.io", "Event") => Self::Event,
+            ("rbac.authorization.k8s.io", "Role") => Self::Role,
+            ("rbac.authorization.k8s.io", "ClusterRole") => Self::ClusterRole,
+            ("rbac.authorization.k8s.io", "RoleBinding") => Self::RoleBinding,
+            ("rbac.authorization.k8s.io", "ClusterRoleBinding") => Self::ClusterRoleBinding,
+            ("apiextensions.k8s.io", "CustomResourceDefinition") => Self::Definition,
+            _ => Self::No,
+        }
+    }
+
+    /// True for kinds that decide what is served and who may do what: the snapshot follows them.
+    pub const fn is_followed(self) -> bool {
+        match self {
+            Self::Role
+            | Self::ClusterRole
+            | Self::RoleBinding
+            | Self::ClusterRoleBinding
+            | Self::Definition => true,
+            Self::No
+            | Self::Namespace
+            | Self::Secret
+            | Self::ConfigMap
+            | Self::ServiceAccount
+            | Self::Event => false,
+        }
+    }
+
+    /// Completes a new object, beyond what all kinds have in common.
+    pub fn prepare_create(self, object: &mut Value) {
+        match self {
+            Self::Namespace => namespace::prepare_create(object),
+            Self::Secret => config::prepare_secret(object),
+            Self::Definition => lanai_api::crd::fill(object),
+            Self::No
+            | Self::ConfigMap
+            | Self::ServiceAccount
+            | Self::Event
+            | Self::Role
+            | Self::ClusterRole
+            | Self::RoleBinding
+            | Self::ClusterRoleBinding => {}
+        }
+    }
+
+    /// Takes over what an update of the object itself cannot change.
+    pub fn prepare_update(self, new: &mut Value, old: &Value) {
+        match self {
+            Self::Namespace => namespace::prepare_update(new, old),
+            Self::Secret => config::prepare_secret(new),
+            Self::Definition => lanai_api::crd::fill(new),
+            Self::No
+            | Self::ConfigMap
+            | Self::ServiceAccount
+            | Self::Event
+            | Self::Role
+            | Self::ClusterRole
+            | Self::RoleBinding
+            | Self::ClusterRoleBinding => {}
+        }
+    }
+
+    /// What deletion changes on an object that stays for a while.
+    pub fn terminate(self, object: &mut Value) {
+        if self == Self::Namespace {
+            object["status"]["phase"] = "Terminating".into();
+        }
+    }
+
+    /// True when nothing but `metadata.finalizers` could hold the object.
+    pub fn is_released(self, object: &Value) -> bool {
+        self != Self::Namespace || namespace::finalizers(object).is_empty()
+    }
+
+    /// What is wrong with an object, beyond its schema and metadata.
+    pub fn validate(self, new: &Value, old: Option<&Value>) -> Vec<Cause> {
+        match self {
+            Self::Secret => config::validate_secret(new, old),
+            Self::ConfigMap => config::validate_config_map(new, old),
+            Self::Role => rbac::validate_role(new, rbac::Urls::Refused),
+            Self::ClusterRole => rbac::validate_role(new, rbac::Urls::Taken),
+            Self::RoleBinding | Self::ClusterRoleBinding => rbac::validate_binding(new, old),
+            Self::Definition => lanai_api::crd::validate(new, old),
+            Self::No | Self::Namespace | Self::ServiceAccount | Self::Event => Vec::new(),
+        }
+    }
+
+    /// What is wrong with a name.
+    pub fn validate_name(self, name: &str) -> Vec<Cause> {
+        let field = FieldPath::from("metadata.name");
+        let problems = match self {
+            Self::Namespace => dns::check_label(name),
+            Self::Role | Self::ClusterRole | Self::RoleBinding | Self::ClusterRoleBinding => {
+                return rbac::validate_name(&field, name);
+            }
+            Self::No
+            | Self::Secret
+            | Self::ConfigMap
+            | Self::ServiceAccount
+            | Self::Event
+            | Self::Definition => dns::check_subdomain(name),
+        };
+        let problems = problems.err();
+        let problems = problems.iter().flat_map(lanai_types::dns::Problems::as_slice);
+        problems.map(|problem| Cause::invalid(&field, name, problem.to_string())).collect()
+    }
+}
+
+pub(crate) use namespace::set_finalizers as set_namespace_finalizers;
+
+/// Sets a condition; its time changes only when its status does.
+pub fn set_condition(status: &mut Value, condition: Condition<'_>, now: Timestamp) {
+    let Condition { kind, status: state, reason, message } = condition;
+    let list = crate::meta::fields_of(status, "conditions");
+    if !list.is_array() {
+        *list = Value::Array(Vec::new());
+    }
+    let list = list.as_array_mut().expect("it was made a list");
+    let at = list.iter().position(|found| found["type"] == kind);
+    let since = at.filter(|at| list[*at]["status"] == state).map(|at| list[at]["lastTransitionTime"].clone());
+    let new = serde_json::json!({
+        "type": kind, "status": state, "reason": reason, "message": message,
+        "lastTransitionTime": since.unwrap_or_else(|| crate::meta::time(now)),
+    });
+    match at {
+        Some(at) => list[at] = new,
+        None => list.push(new),
+    }
+}
+
+/// What a condition says.
+#[derive(Debug, Clone, Copy)]
+pub struct Condition<'a> {
+    /// As `Established`.
+    pub kind: &'a str,
+    /// `True`, `False` or `Unknown`.
+    pub status: &'a str,
+    /// In one word.
+    pub reason: &'a str,
+    /// For people.
+    pub message: &'a str,
+}

@@ -1,0 +1,168 @@
+//! Making objects.
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use lanai_api::{Cause, schema};
+use lanai_store::{Error, Revision, Stored, Transaction, Write};
+use serde_json::{Value, json};
+
+use crate::core::{Call, Core, MAX_ATTEMPTS};
+use crate::decode::{self, Decoded};
+use crate::meta;
+use crate::query::DryRun;
+use crate::registry::{Backing, VirtualWrite};
+use crate::reply::Reply;
+use crate::row;
+use crate::status::Status;
+use crate::view::Item;
+
+/// `POST` to a collection.
+pub(crate) async fn create(core: &Core, call: &Call) -> Result<Reply, Status> {
+    let decoded = decode::object(call)?;
+    let (item, warnings) = make(core, call, decoded).await?;
+    let view = call.view()?;
+    Ok(Reply::whole(StatusCode::CREATED, view.accept.format, view.one(item)?).warn(warnings))
+}
+
+/// Makes an object, if there is none of its name.
+pub(crate) async fn make(core: &Core, call: &Call, decoded: Decoded) -> Result<(Item, Vec<String>), Status> {
+    let Decoded { object, warnings } = decoded;
+    let is_generated = meta::name(&object).is_empty() && !meta::text(&object, "generateName").is_empty();
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
+        let mut object = object.clone();
+        complete(core, call, &mut object)?;
+        let name = meta::name(&object).to_owned();
+        check(call, &object)?;
+        crate::authorize::check_escalation(core, call, &object).await?;
+        meta::metadata(&mut object).shift_remove("managedFields");
+        let object = call.to_storage(object);
+        if let Backing::Virtual(writer) = &call.kind.backing {
+            let made = writer.create(virtual_write(call, &name)?, object).await?;
+            return Ok((Item::Value(made), warnings));
+        }
+        let holds = core.namespace_holds(call, &name).await?;
+        let key = call.kind.key(call.namespace(), &name)?;
+        if call.dry_run()? == DryRun::All {
+            if core.store.get(&key).await?.is_some() {
+                return Err(Status::already_exists(&call.kind.resource(), &name));
+            }
+            return Ok((Item::Value(object), warnings));
+        }
+        let fields = call.kind.selectable_values(&object);
+        let object = row::encode(object, fields, call.kind.protection());
+        let write = Write::Create { key: key.clone(), object: object.clone() };
+        let transaction =
+            Transaction { conditions: holds.into_iter().collect(), writes: vec![write], blobs: Vec::new() };
+        match core.store.commit(transaction).await {
+            Ok(committed) => {
+                let revision = committed.revisions.first().copied().unwrap_or(Revision::ZERO);
+                core.settle(&call.kind, revision).await;
+                let stored = Stored { key, created: revision, revision, object };
+                return Ok((Item::Row(Arc::new(stored), revision), warnings));
+            }
+            Err(Error::Conflict { key: found, .. }) if found == key && !is_generated => {
+                return Err(Status::already_exists(&call.kind.resource(), &name));
+            }
+            // The namespace changed, or the generated name is taken.
+            Err(Error::Conflict { .. }) if attempt < MAX_ATTEMPTS => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// What the server says about a new object.
+fn complete(core: &Core, call: &Call, object: &mut Value) -> Result<(), Status> {
+    decode::place(call, object)?;
+    if !meta::text(object, "resourceVersion").is_empty() {
+        return Err(Status::bad_request("resourceVersion should not be set on objects to be created"));
+    }
+    let generate = meta::text(object, "generateName").to_owned();
+    if meta::name(object).is_empty() && !generate.is_empty() {
+        let base: String = generate.chars().take(253 - 5).collect();
+        meta::metadata(object).insert("name".into(), json!(format!("{base}{}", core.suffix())));
+    }
+    let metadata = meta::metadata(object);
+    for owned in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"] {
+        metadata.shift_remove(owned);
+    }
+    metadata.insert("uid".into(), json!(core.new_uid()));
+    metadata.insert("creationTimestamp".into(), meta::time(call.now));
+    if tracks_generation(call) {
+        metadata.insert("generation".into(), json!(1));
+    } else {
+        metadata.shift_remove("generation");
+    }
+    if call.version()?.has_status() {
+        object.as_object_mut().map(|fields| fields.shift_remove("status"));
+    }
+    call.kind.special.prepare_create(object);
+    accept_names(core, call, object);
+    Ok(())
+}
+
+/// A definition says at once which of its names are taken, and whether it is served.
+pub(crate) fn accept_names(core: &Core, call: &Call, object: &mut Value) {
+    if call.kind.special != crate::kinds::Special::Definition {
+        return;
+    }
+    let (group, plural) = (object["spec"]["group"].clone(), object["spec"]["names"]["plural"].clone());
+    let registry = core.follower.snapshot().registry;
+    let others = registry
+        .all()
+        .filter(|kind| group == kind.info.group.as_str() && plural != kind.info.names.plural.as_str());
+    let others: Vec<lanai_api::crd::Defined> = others
+        .map(|kind| {
+            let names = &kind.info.names;
+            let mut resources = vec![names.plural.clone(), names.singular.clone()];
+            resources.extend(names.short_names.iter().cloned());
+            lanai_api::crd::Defined { resources, kinds: vec![names.kind.clone(), names.list_kind.clone()] }
+        })
+        .collect();
+    object["status"] = lanai_api::crd::accept(object, &others, call.now);
+}
+
+/// Whether `metadata.generation` counts the changes of what is wanted.
+pub(crate) fn tracks_generation(call: &Call) -> bool {
+    call.kind.info.origin != lanai_api::Origin::BuiltIn
+        || call.kind.special == crate::kinds::Special::Definition
+}
+
+fn check(call: &Call, object: &Value) -> Result<(), Status> {
+    let name = meta::name(object);
+    let mut causes = Vec::new();
+    if name.is_empty() {
+        causes.push(Cause::required(&"metadata.name".into(), "name or generateName is required"));
+    } else {
+        causes.extend(call.kind.special.validate_name(name));
+    }
+    causes.extend(decode::check_metadata(object));
+    causes.extend(call.kind.special.validate(object, None));
+    causes.extend(by_schema(call, object, None)?);
+    if causes.is_empty() {
+        return Ok(());
+    }
+    Err(Status::invalid(&call.kind.kind(), name, &causes))
+}
+
+pub(crate) fn virtual_write(call: &Call, name: &str) -> Result<VirtualWrite, Status> {
+    Ok(VirtualWrite {
+        key: call.kind.key(call.namespace(), name)?,
+        subresource: call.path.subresource.clone(),
+        identity: call.identity.clone(),
+        dry_run: call.dry_run()?,
+    })
+}
+
+/// What the schema says is wrong. What may be a secret is not repeated.
+pub(crate) fn by_schema(call: &Call, new: &Value, old: Option<&Value>) -> Result<Vec<Cause>, Status> {
+    let mut causes = schema::validate(new, old, &call.version()?.schema, &schema::Limits::default());
+    if call.kind.protection() == lanai_store::Protection::Sealed {
+        for cause in &mut causes {
+            *cause = Cause::invalid(&cause.field, "<redacted>", "does not fit its type");
+        }
+    }
+    Ok(causes)
+}

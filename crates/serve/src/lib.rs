@@ -1,0 +1,24 @@
+//! The server as a process: its data directory, certificates, connections, and how it begins and ends.
+//!
+//! [`Server::start`] makes everything ready and returns; [`Server::run`] serves until it is asked to end.
+//!
+//! | module | what it is about |
+//! |---|---|
+//! | [`server`] | begins, serves, ends |
+//! | [`data`] | what is in the data directory beside the store |
+//! | [`certificates`] | the certificate authority, and what it signs |
+//! | [`listen`] | TLS and HTTP |
+//! | [`kubeconfig`] | how clients find the server |
+//! | `bootstrap` | what is in every new store |
+//! | `journal` | the audit log as a file |
+
+mod bootstrap;
+pub mod certificates;
+pub mod data;
+mod journal;
+pub mod kubeconfig;
+pub mod listen;
+pub mod server;
+
+pub use data::DataDirectory;
+pub use server::{Error, Options, Server};

@@ -1,0 +1,246 @@
+//! Begins, serves, ends.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lanai_apiserver::tokens::{BadKey, TokenKey};
+use lanai_apiserver::{
+    ApiServer, Authentication, Backing, Chance, Clock, Limits, Registered, Registry, StaticTokens, Status,
+};
+use lanai_store::sqlite::{self, OpenError};
+use lanai_store::{SqliteStore, Store};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::certificates::{self, Authority, Pair, Shown};
+use crate::data::{DataDirectory, FileError, Readers};
+use crate::journal::Journal;
+use crate::kubeconfig;
+use crate::listen::{self, Authorities};
+
+/// How often certificates are looked at.
+const RENEWAL_EVERY: Duration = Duration::from_hours(1);
+/// The certificate and key of the user in the kubeconfig.
+const ADMIN: &str = "admin.pem";
+/// Who signs tokens.
+const ISSUER: &str = "https://kubernetes.default.svc";
+
+/// How a server is started.
+pub struct Options {
+    /// Where everything is kept.
+    pub data: PathBuf,
+    /// Where it listens; port 0 is any that is free.
+    pub listen: SocketAddr,
+    /// Names and addresses under which it is reached, beside those that it knows.
+    pub names: Vec<String>,
+    /// A file of tokens, users, uids and groups.
+    pub token_file: Option<PathBuf>,
+    /// The certificate of the authority of proxies that vouch for users, in PEM.
+    pub front_proxy_authority: Option<PathBuf>,
+    /// The names of such proxies; none means all with a certificate.
+    pub front_proxies: Vec<String>,
+    /// What it takes on.
+    pub limits: Limits,
+    /// What time it is.
+    pub clock: Clock,
+    /// Where names and uids come from.
+    pub chance: Chance,
+}
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] OpenError),
+    /// A file.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A certificate.
+    #[error(transparent)]
+    Certificate(#[from] certificates::Error),
+    /// The key of tokens.
+    #[error("\"tokens.key\" in the data directory: {0}")]
+    TokenKey(#[from] BadKey),
+    /// The file of tokens.
+    #[error("\"{}\": {cause}", path.display())]
+    Tokens {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        cause: String,
+    },
+    /// The address.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// TLS.
+    #[error("TLS cannot be set up: {0}")]
+    Tls(String),
+    /// The API.
+    #[error("the API does not start: {0}")]
+    Api(#[from] Status),
+    /// What every store has.
+    #[error("the store cannot be made ready: {0}")]
+    Bootstrap(String),
+}
+
+/// A server that is ready.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    acceptor: tokio_rustls::TlsAcceptor,
+    authorities: Authorities,
+    api: ApiServer,
+    renewal: Renewal,
+}
+
+struct Renewal {
+    data: DataDirectory,
+    authority: Authority,
+    shown: Arc<Shown>,
+    names: Vec<rcgen::SanType>,
+    address: SocketAddr,
+    clock: Clock,
+}
+
+impl Server {
+    /// Opens the data directory, makes certificates and a kubeconfig, and listens. Nothing is accepted yet.
+    ///
+    /// # Errors
+    /// When something of that cannot be done; another process may have the data directory.
+    pub async fn start(options: Options) -> Result<Self, Error> {
+        let data = DataDirectory::open(&options.data)?;
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data.path(), sqlite::Options::default())?);
+        let now = (options.clock)();
+        let authority = Authority::open(&data, now)?;
+        let front_proxy = match &options.front_proxy_authority {
+            Some(path) => Some(read_text(path)?),
+            None => None,
+        };
+        let authorities =
+            Authorities::from_pem(&authority.certificate, front_proxy.as_deref()).map_err(Error::Tls)?;
+        let audit = Arc::new(Journal::new(data.append("audit.log")?));
+        let api = ApiServer::start(lanai_apiserver::Options {
+            store,
+            registry: registry()?,
+            define: lanai_apiserver::define,
+            authentication: authentication(&data, &options)?,
+            limits: options.limits,
+            audit,
+            clock: options.clock.clone(),
+            chance: options.chance.clone(),
+        })
+        .await?;
+        crate::bootstrap::run(&api).await.map_err(Error::Bootstrap)?;
+        let refused = |source| Error::Listen { address: options.listen, source };
+        let listener = TcpListener::bind(options.listen).await.map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        let names = certificates::names(address.ip(), &options.names);
+        let pair = authority.server(&names, now)?;
+        let shown = Arc::new(Shown::new(&pair)?);
+        let acceptor = listen::tls(shown.clone(), &authorities).map_err(Error::Tls)?;
+        let renewal = Renewal { data, authority, shown, names, address, clock: options.clock };
+        renewal.write_kubeconfig()?;
+        Ok(Self { listener, address, acceptor, authorities, api, renewal })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The API, for parts of this process.
+    pub fn api(&self) -> ApiServer {
+        self.api.clone()
+    }
+
+    /// Serves until the token; then watches end, and requests are finished.
+    pub async fn run(self, stop: CancellationToken) {
+        let Self { listener, acceptor, authorities, api, renewal, .. } = self;
+        let renewing = tokio::spawn(renewal.run(stop.clone()));
+        listen::serve(listener, acceptor, authorities, api, stop).await;
+        let _ = renewing.await;
+    }
+}
+
+impl Renewal {
+    /// Looks at the certificates from time to time.
+    async fn run(self, stop: CancellationToken) {
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(RENEWAL_EVERY) => {}
+            }
+            if let Err(error) = self.renew() {
+                tracing::error!(%error, "certificates were not renewed");
+            }
+        }
+    }
+
+    /// Replaces the certificates that are due.
+    fn renew(&self) -> Result<(), Error> {
+        let now = (self.clock)();
+        if self.shown.is_due(now) {
+            self.shown.replace(&self.authority.server(&self.names, now)?)?;
+            tracing::info!("the certificate of the server was renewed");
+        }
+        self.write_kubeconfig()
+    }
+
+    /// Writes the kubeconfig, with a certificate of its own that is good for long enough.
+    fn write_kubeconfig(&self) -> Result<(), Error> {
+        let now = (self.clock)();
+        let kept = self.data.read(ADMIN)?.and_then(|bytes| Pair::from_pem(&String::from_utf8(bytes).ok()?));
+        let pair = if let Some(pair) = kept.filter(|pair| !certificates::is_due(&pair.certificate, now)) {
+            pair
+        } else {
+            let pair = self.authority.user("lanai-admin", &["system:masters"], now)?;
+            self.data.write(ADMIN, pair.to_pem().as_bytes(), Readers::Owner)?;
+            pair
+        };
+        let text = kubeconfig::text(self.address, &self.authority.certificate, &pair);
+        if self.data.read(kubeconfig::FILE)?.as_deref() == Some(text.as_bytes()) {
+            return Ok(());
+        }
+        Ok(self.data.write(kubeconfig::FILE, text.as_bytes(), Readers::Owner)?)
+    }
+}
+
+fn registry() -> Result<Registry, Status> {
+    let mut registry = Registry::default();
+    for info in lanai_api::kinds::all() {
+        let is_kept = info.allows(lanai_api::Verb::Get);
+        let backing = if is_kept { Backing::Stored } else { Backing::Answered };
+        registry.insert(Registered::new(info.clone(), backing)?);
+    }
+    Ok(registry)
+}
+
+fn authentication(data: &DataDirectory, options: &Options) -> Result<Authentication, Error> {
+    let key = if let Some(key) = data.read("tokens.key")? {
+        key
+    } else {
+        let key = TokenKey::generate()?;
+        data.write("tokens.key", &key, Readers::Owner)?;
+        key
+    };
+    let static_tokens = match &options.token_file {
+        Some(path) => StaticTokens::parse(&read_text(path)?)
+            .map_err(|cause| Error::Tokens { path: path.clone(), cause })?,
+        None => StaticTokens::default(),
+    };
+    let tokens = Some(Arc::new(TokenKey::from_pkcs8(&key, ISSUER)?));
+    Ok(Authentication { static_tokens, tokens, front_proxies: options.front_proxies.clone() })
+}
+
+fn read_text(path: &std::path::Path) -> Result<String, Error> {
+    std::fs::read_to_string(path)
+        .map_err(|source| Error::File(FileError { path: path.to_owned(), action: "read", source }))
+}

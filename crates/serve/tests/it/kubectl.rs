@@ -1,0 +1,120 @@
+//! kubectl, which we did not write.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use crate::world::{World, command, kubectl};
+
+struct Kubectl<'a> {
+    world: &'a World,
+    program: PathBuf,
+}
+
+impl Kubectl<'_> {
+    /// Runs a command; what it prints, or why it failed.
+    fn run(&self, arguments: &[&str], input: &str) -> Result<String, String> {
+        let mut child = command(&self.program)
+            .arg("--kubeconfig")
+            .arg(self.world.kubeconfig())
+            .arg("--cache-dir")
+            .arg(self.world.folder.path().join("kubectl-cache"))
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let _ = stdin.write_all(input.as_bytes());
+        drop(stdin);
+        let output = child.wait_with_output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+    }
+
+    fn ok(&self, arguments: &[&str]) -> String {
+        self.run(arguments, "").unwrap_or_else(|error| panic!("kubectl {arguments:?}: {error}"))
+    }
+
+    fn apply(&self, input: &str) -> String {
+        self.run(&["apply", "--validate=false", "-f", "-"], input).unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+#[test]
+fn kubectl_works_with_objects() {
+    let Some(program) = kubectl("serve::kubectl::kubectl_works_with_objects") else { return };
+    let world = World::new();
+    let kubectl = Kubectl { world: &world, program };
+    let namespaces = kubectl.ok(&["get", "ns"]);
+    assert!(
+        namespaces.starts_with("NAME") && namespaces.contains("default") && namespaces.contains("Active"),
+        "{namespaces}"
+    );
+    kubectl.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n");
+    kubectl.apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: shop}\ndata: {a: b}\n");
+    assert_eq!(kubectl.ok(&["-n", "shop", "get", "cm", "c", "-o", "jsonpath={.data.a}"]), "b");
+    assert_eq!(kubectl.ok(&["-n", "shop", "get", "cm", "c", "-o", "name"]), "configmap/c\n");
+    kubectl.ok(&["-n", "shop", "label", "cm", "c", "tier=web"]);
+    kubectl.ok(&["-n", "shop", "annotate", "cm", "c", "note=x"]);
+    assert!(kubectl.ok(&["-n", "shop", "get", "cm", "-l", "tier=web", "-o", "wide"]).contains('c'));
+    kubectl.ok(&["-n", "shop", "patch", "cm", "c", "--type=merge", "-p", "{\"data\":{\"a\":\"d\"}}"]);
+    kubectl.ok(&[
+        "-n",
+        "shop",
+        "patch",
+        "cm",
+        "c",
+        "--type=json",
+        "-p",
+        "[{\"op\":\"add\",\"path\":\"/data/e\",\"value\":\"f\"}]",
+    ]);
+    let yaml = kubectl.ok(&["-n", "shop", "get", "cm", "c", "-o", "yaml"]);
+    assert!(yaml.contains("  a: d\n  e: f\n"), "{yaml}");
+    let replaced =
+        kubectl.run(&["replace", "--validate=false", "-f", "-"], &yaml.replace("e: f", "e: g")).unwrap();
+    assert!(replaced.contains("replaced"), "{replaced}");
+    assert!(kubectl.ok(&["-n", "shop", "describe", "cm", "c"]).contains("note: x"));
+    kubectl.apply("apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: shop}\nstringData: {p: q}\n");
+    assert_eq!(kubectl.ok(&["-n", "shop", "get", "secret", "s", "-o", "jsonpath={.data.p}"]), "cQ==");
+    kubectl.ok(&["-n", "shop", "delete", "cm", "c", "--wait=true"]);
+    let missing = kubectl.run(&["-n", "shop", "get", "cm", "c"], "").unwrap_err();
+    assert!(missing.contains("(NotFound)") && missing.contains("configmaps \"c\" not found"), "{missing}");
+}
+
+#[test]
+fn kubectl_learns_what_there_is() {
+    let Some(program) = kubectl("serve::kubectl::kubectl_learns_what_there_is") else { return };
+    let world = World::new();
+    let kubectl = Kubectl { world: &world, program };
+    let resources = kubectl.ok(&["api-resources"]);
+    for name in
+        ["configmaps", "repositories", "taskactions", "customresourcedefinitions", "leases", "rolebindings"]
+    {
+        assert!(resources.contains(name), "{name} in {resources}");
+    }
+    assert!(kubectl.ok(&["version", "-o", "json"]).contains("lanai"));
+    let forbidden = kubectl.run(&["get", "cm", "--as", "bob"], "").unwrap_err();
+    assert!(forbidden.contains("User \"bob\" cannot list resource \"configmaps\""), "{forbidden}");
+}
+
+#[test]
+fn kubectl_applies() {
+    let Some(program) = kubectl("serve::kubectl::kubectl_applies") else { return };
+    let world = World::new();
+    let kubectl = Kubectl { world: &world, program };
+    let repository = "apiVersion: config.porch.kpt.dev/v1alpha1\nkind: Repository\nmetadata: {name: blue, namespace: default}\nspec:\n  type: git\n  git: {repo: https://git.example/blue.git}\n";
+    assert!(kubectl.apply(repository).contains("created"));
+    assert!(kubectl.apply(repository).contains("unchanged"));
+    let changed = format!("{repository}  description: ours\n");
+    assert!(kubectl.apply(&changed).contains("configured"));
+    let got = kubectl.ok(&[
+        "get",
+        "repositories",
+        "blue",
+        "-o",
+        "jsonpath={.spec.description} {.metadata.generation}",
+    ]);
+    assert_eq!(got, "ours 2");
+}

@@ -1,0 +1,7 @@
+//! The whole server, as clients see it.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests, in helpers too")]
+
+mod kubectl;
+mod requests;
+mod world;
