@@ -10,7 +10,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod kind;
+mod loops;
 mod meter;
+mod pattern;
+mod text;
 mod walk;
 
 use std::collections::HashMap;
@@ -18,6 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use kube_cel::KubeCelExt as _;
 use kube_cel::cel;
+use kube_cel::cel::common::ast::IdedExpr;
 use serde_json::Value as Json;
 
 pub use kube_cel::cel::Value;
@@ -25,12 +30,14 @@ pub use kube_cel::cel::objects::{Key, Map};
 
 /// How deep brackets may be nested in an expression.
 pub const MAX_NESTING: usize = 32;
+/// What a pattern may take when it is made ready, in bytes.
+pub const MAX_PATTERN: usize = 1 << 20;
 /// How many parts of an expression may stand one behind another, as in `a.b.c`.
 pub const MAX_CHAIN: usize = 200;
 
 /// An expression that was read.
 pub struct Program {
-    program: cel::Program,
+    expression: IdedExpr,
 }
 
 /// Why a text is no expression.
@@ -74,6 +81,9 @@ pub enum Stop {
     /// [`Budget::max_made`].
     #[error("the expression makes more bytes of texts and lists than are allowed")]
     Made,
+    /// [`MAX_PATTERN`].
+    #[error("a pattern takes more than the {MAX_PATTERN} bytes that are allowed")]
+    Pattern,
     /// Whoever asked does not want to wait any longer.
     #[error("the expression was called off")]
     CalledOff,
@@ -107,9 +117,11 @@ impl Program {
             return Err(ParseError::TooDeep);
         }
         // The engine is somebody else's: what it does not expect must not end us.
-        let read = catch_unwind(AssertUnwindSafe(|| cel::Program::compile(expression)));
+        let read = catch_unwind(AssertUnwindSafe(|| {
+            cel::parser::Parser::default().enable_optional_syntax(true).parse(expression)
+        }));
         match read {
-            Ok(Ok(program)) => Ok(Self { program }),
+            Ok(Ok(expression)) => Ok(Self { expression }),
             Ok(Err(error)) => Err(ParseError::Syntax(error.to_string())),
             Err(_) => Err(ParseError::Syntax("the engine failed".to_owned())),
         }
@@ -117,13 +129,13 @@ impl Program {
 
     /// Whether a name stands somewhere in it that is neither bound in it nor the name of a function.
     pub fn names(&self, variable: &str) -> bool {
-        self.program.references().variables().contains(&variable)
+        self.expression.references().variables().contains(&variable)
     }
 
     /// The names in it that are neither bound in it nor those of functions.
     pub fn variables(&self) -> Vec<String> {
         let mut names: Vec<String> =
-            self.program.references().variables().into_iter().map(str::to_owned).collect();
+            self.expression.references().variables().into_iter().map(str::to_owned).collect();
         names.sort_unstable();
         names
     }
@@ -137,8 +149,7 @@ impl Program {
     ) -> Outcome {
         let engine = cel::Context::default().with_all();
         let mut walk = walk::Walk::new(&engine, meter::Meter::new(budget, go_on), variables);
-        let expression = self.program.expression();
-        let result = catch_unwind(AssertUnwindSafe(|| walk.value(expression)));
+        let result = catch_unwind(AssertUnwindSafe(|| walk.value(&self.expression)));
         let result = result.unwrap_or_else(|_| Err(Stop::Failed("the engine failed".to_owned())));
         Outcome { result, steps: walk.meter.steps() }
     }
@@ -194,7 +205,7 @@ pub fn duration(text: &str) -> Option<Value> {
 
 /// What a function of the language makes of a text.
 fn made_by(function: &str, text: &str) -> Option<Value> {
-    use cel::common::ast::{CallExpr, Expr, IdedExpr};
+    use cel::common::ast::{CallExpr, Expr};
     let mut engine = cel::Context::default();
     engine.add_variable_from_value("@0", text.to_owned());
     let argument = IdedExpr { id: 0, expr: Expr::Ident("@0".to_owned()) };

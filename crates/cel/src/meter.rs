@@ -3,12 +3,15 @@
 use kube_cel::cel::Value;
 use kube_cel::cel::objects::Key;
 
+use crate::loops::optional;
 use crate::{Budget, Stop};
 
 /// How many steps are made until it is asked again whether anybody waits.
 const LOOK: u64 = 4096;
 /// What a value takes beside its text.
 const VALUE: u64 = 48;
+/// How many bytes of texts are copied or compared in one step.
+pub(crate) const TEXT: u64 = 32;
 
 /// Counts steps and bytes, and says when it is enough.
 pub(crate) struct Meter<'a> {
@@ -78,6 +81,42 @@ impl<'a> Meter<'a> {
         Ok(bytes)
     }
 
+    /// Whether two values are the same. Takes a step for each value that is looked at, and more for long texts.
+    pub fn same(&mut self, left: &Value, right: &Value) -> Result<bool, Stop> {
+        self.step(1)?;
+        match (left, right) {
+            (Value::List(left), Value::List(right)) => {
+                let mut same = left.len() == right.len();
+                for (left, right) in left.iter().zip(right.iter()) {
+                    same = same && self.same(left, right)?;
+                }
+                Ok(same)
+            }
+            (Value::Map(left), Value::Map(right)) => {
+                let mut same = left.map.len() == right.map.len();
+                for (key, left) in left.map.iter() {
+                    same = same && right.map.get(key).map_or(Ok(false), |right| self.same(left, right))?;
+                }
+                Ok(same)
+            }
+            (Value::String(left), Value::String(right)) => {
+                self.step(left.len().min(right.len()) as u64 / TEXT)?;
+                Ok(left == right)
+            }
+            (Value::Bytes(left), Value::Bytes(right)) => {
+                self.step(left.len().min(right.len()) as u64 / TEXT)?;
+                Ok(left == right)
+            }
+            (left, right) => match (optional(left), optional(right)) {
+                (Some(left), Some(right)) => match (left.value(), right.value()) {
+                    (Some(left), Some(right)) => self.same(left, right),
+                    (left, right) => Ok(left.is_none() && right.is_none()),
+                },
+                (_, _) => Ok(left == right),
+            },
+        }
+    }
+
     /// What is made by a function of the engine at most, beside copies of what it gets: for the functions that make more.
     pub fn growth(
         &mut self,
@@ -115,21 +154,21 @@ impl<'a> Meter<'a> {
                 Some(Value::Int(count)) => self.make(count.unsigned_abs().saturating_mul(2 * VALUE)),
                 _ => Ok(()),
             },
-            // These compare all with all.
-            "distinct" | "contains" | "equivalent" | "intersects" => {
-                let lists = target.into_iter().chain(arguments);
-                let lengths = lists.filter_map(|value| match value {
-                    Value::List(items) => Some(items.len() as u64),
-                    _ => None,
-                });
-                let product = match function {
-                    "distinct" => lengths.map(|length| length.saturating_mul(length)).sum(),
-                    _ => lengths.fold(1, u64::saturating_mul),
-                };
-                self.step(product)
-            }
-            // A pattern is made ready each time.
-            "matches" => self.step(LOOK),
+            // What is looked for may begin at every letter.
+            "indexOf" | "lastIndexOf" => match (text(target), text(arguments.first())) {
+                (Some(target), Some(part)) => {
+                    self.step((target.len() as u64).saturating_mul(part.len() as u64) / TEXT)
+                }
+                (_, _) => Ok(()),
+            },
+            // Items are compared with several others, about as often as their number has digits in the system of two.
+            "sort" => match target {
+                Some(list @ Value::List(items)) => {
+                    let bytes = self.size(list)?;
+                    self.step((bytes / TEXT).saturating_mul(u64::from(items.len().max(2).ilog2())))
+                }
+                _ => Ok(()),
+            },
             _ => Ok(()),
         }
     }

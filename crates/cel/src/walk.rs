@@ -12,26 +12,30 @@ use kube_cel::cel::common::ast::{
 use kube_cel::cel::objects::{Key, Map};
 use kube_cel::cel::{Context, Value};
 
-use crate::meter::Meter;
-use crate::{MAX_CHAIN, Stop};
+use crate::loops::{may_be_at, optional};
+use crate::meter::{Meter, TEXT};
+use crate::pattern::Pattern;
+use crate::{MAX_CHAIN, Stop, kind, text};
 
 /// What a name stands for. A loop may carry an error along, which a later round may make irrelevant.
-struct Bound<'a> {
-    name: &'a str,
-    value: Result<Value, Stop>,
+pub(crate) struct Bound<'a> {
+    pub name: &'a str,
+    pub value: Result<Value, Stop>,
 }
 
 pub(crate) struct Walk<'a> {
     pub engine: &'a Context<'a>,
     pub meter: Meter<'a>,
-    scope: Vec<Bound<'a>>,
+    pub scope: Vec<Bound<'a>>,
     depth: usize,
+    /// The pattern that was used last.
+    pattern: Option<Pattern>,
 }
 
 impl<'a> Walk<'a> {
     pub fn new(engine: &'a Context<'a>, meter: Meter<'a>, variables: Vec<crate::Variable<'a>>) -> Self {
         let scope = variables.into_iter().map(|one| Bound { name: one.name, value: Ok(one.value) }).collect();
-        Self { engine, meter, scope, depth: 0 }
+        Self { engine, meter, scope, depth: 0, pattern: None }
     }
 
     pub fn value(&mut self, expression: &'a IdedExpr) -> Result<Value, Stop> {
@@ -71,12 +75,20 @@ impl<'a> Walk<'a> {
     fn variable(&self, name: &str) -> Result<Value, Stop> {
         match self.scope.iter().rev().find(|variable| variable.name == name) {
             Some(variable) => variable.value.clone(),
-            None => Err(Stop::Failed(format!("Undeclared reference to '{name}'"))),
+            None => {
+                kind::named(name).ok_or_else(|| Stop::Failed(format!("Undeclared reference to '{name}'")))
+            }
         }
     }
 
     fn select(&mut self, select: &'a SelectExpr) -> Result<Value, Stop> {
-        let Value::Map(fields) = self.value(&select.operand)? else {
+        let operand = self.value(&select.operand)?;
+        if optional(&operand).is_some() {
+            let found = may_be_at(&operand, Value::from(select.field.clone()))?;
+            let is_there = optional(&found).is_some_and(|found| found.value().is_some());
+            return Ok(if select.test { Value::Bool(is_there) } else { found });
+        }
+        let Value::Map(fields) = operand else {
             return if select.test { Ok(Value::Bool(false)) } else { Err(overload()) };
         };
         let found = fields.map.get(&Key::String(Arc::new(select.field.clone())));
@@ -109,11 +121,15 @@ impl<'a> Walk<'a> {
             }
             (operators::INDEX, None, [from, at]) => {
                 let (from, at) = (self.value(from)?, self.value(at)?);
-                index(&from, at)
+                if optional(&from).is_some() { may_be_at(&from, at) } else { index(&from, at) }
+            }
+            (operators::OPT_INDEX | operators::OPT_SELECT, None, [from, at]) => {
+                let (from, at) = (self.value(from)?, self.value(at)?);
+                may_be_at(&from, at)
             }
             (operators::IN, None, [what, from]) => {
                 let (what, from) = (self.value(what)?, self.value(from)?);
-                self.contains(what, &from)
+                self.contains(&what, &from)
             }
             (operators::ADD, None, [left, right]) => {
                 let (left, right) = (self.value(left)?, self.value(right)?);
@@ -135,16 +151,113 @@ impl<'a> Walk<'a> {
                 }
             }
             (_, target, arguments) => {
+                if let Some(value) = self.loop_of_two(call).or_else(|| self.mapped_optional(call)) {
+                    return value;
+                }
+                let mut family = None;
                 let target = match target {
                     // A name that is none here stands in front of functions, as in `sets.contains`.
-                    Some(IdedExpr { expr: Expr::Ident(name), .. }) if !self.knows(name) => None,
+                    Some(IdedExpr { expr: Expr::Ident(name), .. }) if !self.knows(name) => {
+                        family = Some(name.as_str());
+                        None
+                    }
                     Some(target) => Some(self.value(target)?),
                     None => None,
                 };
                 let values = arguments.iter().map(|one| self.value(one)).collect::<Result<Vec<_>, _>>()?;
-                self.engine(call, target.as_ref(), &values)
+                match self.own(family, &call.func_name, target.as_ref(), &values) {
+                    Some(value) => value,
+                    None => self.engine(call, target.as_ref(), &values),
+                }
             }
         }
+    }
+
+    /// The functions that are not the engine's: because it does not know them, or has no meter for what they take.
+    fn own(
+        &mut self,
+        family: Option<&str>,
+        name: &str,
+        target: Option<&Value>,
+        values: &[Value],
+    ) -> Option<Result<Value, Stop>> {
+        Some(match (family, name, target, values) {
+            (None, "dyn", None, [value]) => Ok(value.clone()),
+            (None, "type", None, [value]) => Ok(kind::of(value)),
+            (None, "matches", Some(Value::String(text)), [Value::String(pattern)])
+            | (None, "matches", None, [Value::String(text), Value::String(pattern)]) => {
+                self.matches(text, pattern).map(Value::Bool)
+            }
+            (None, "format", Some(Value::String(template)), [Value::List(values)]) => {
+                text::format(template, values, &mut self.meter).map(Value::from)
+            }
+            (None, "distinct", Some(Value::List(items)), []) => self.distinct(items),
+            (Some("sets"), "contains", None, [Value::List(all), Value::List(some)]) => {
+                self.all_in(some, all).map(Value::Bool)
+            }
+            (Some("sets"), "equivalent", None, [Value::List(left), Value::List(right)]) => {
+                let both = self.all_in(right, left).and_then(|all| Ok(all && self.all_in(left, right)?));
+                both.map(Value::Bool)
+            }
+            (Some("sets"), "intersects", None, [Value::List(left), Value::List(right)]) => {
+                self.any_in(left, right).map(Value::Bool)
+            }
+            // The engine writes other values in an order that differs from run to run.
+            (None, "join", Some(Value::List(items)), _)
+                if !items.iter().all(|item| matches!(item, Value::String(_))) =>
+            {
+                Err(overload())
+            }
+            (_, _, _, _) => return None,
+        })
+    }
+
+    fn matches(&mut self, text: &str, pattern: &str) -> Result<bool, Stop> {
+        let mut ready = match self.pattern.take() {
+            Some(ready) if ready.text() == pattern => ready,
+            Some(_) | None => Pattern::new(pattern, &mut self.meter)?,
+        };
+        let found = ready.is_in(text, &mut self.meter);
+        self.pattern = Some(ready);
+        found
+    }
+
+    fn distinct(&mut self, items: &[Value]) -> Result<Value, Stop> {
+        let mut distinct: Vec<Value> = Vec::new();
+        for item in items {
+            if !self.is_in(item, &distinct)? {
+                self.meter.make(2 * size_of::<Value>() as u64)?;
+                distinct.push(item.clone());
+            }
+        }
+        Ok(Value::List(Arc::new(distinct)))
+    }
+
+    fn is_in(&mut self, item: &Value, items: &[Value]) -> Result<bool, Stop> {
+        for other in items {
+            if self.meter.same(other, item)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn all_in(&mut self, some: &[Value], all: &[Value]) -> Result<bool, Stop> {
+        for item in some {
+            if !self.is_in(item, all)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn any_in(&mut self, some: &[Value], all: &[Value]) -> Result<bool, Stop> {
+        for item in some {
+            if self.is_in(item, all)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn knows(&self, name: &str) -> bool {
@@ -171,17 +284,13 @@ impl<'a> Walk<'a> {
 
     fn equal(&mut self, left: &'a IdedExpr, right: &'a IdedExpr) -> Result<bool, Stop> {
         let (left, right) = (self.value(left)?, self.value(right)?);
-        self.meter.size(&left)?;
-        Ok(left == right)
+        self.meter.same(&left, &right)
     }
 
-    fn contains(&mut self, what: Value, from: &Value) -> Result<Value, Stop> {
+    fn contains(&mut self, what: &Value, from: &Value) -> Result<Value, Stop> {
         match from {
-            Value::List(items) => {
-                self.meter.size(from)?;
-                Ok(Value::Bool(items.contains(&what)))
-            }
-            Value::Map(map) => Ok(Value::Bool(key(what).is_ok_and(|key| map.map.contains_key(&key)))),
+            Value::List(items) => self.is_in(what, items).map(Value::Bool),
+            Value::Map(map) => Ok(Value::Bool(key(what.clone()).is_ok_and(|key| map.map.contains_key(&key)))),
             _ => Err(overload()),
         }
     }
@@ -205,7 +314,7 @@ impl<'a> Walk<'a> {
             bytes = bytes.saturating_add(self.meter.size(value)?);
         }
         // The engine makes copies of what it gets, and what it gives is mostly not larger.
-        self.meter.step(bytes / 32)?;
+        self.meter.step(bytes / TEXT)?;
         self.meter.make(bytes.saturating_mul(2))?;
         self.meter.growth(&call.func_name, target, arguments)?;
         let mut engine = self.engine.new_inner_scope();
@@ -221,7 +330,15 @@ impl<'a> Walk<'a> {
             target: in_place.or_else(|| call.target.clone()),
             args,
         };
-        let value = engine.resolve(&IdedExpr { id: 0, expr: Expr::Call(call) }).map_err(failed)?;
+        let name = call.func_name.clone();
+        let value = engine.resolve(&IdedExpr { id: 0, expr: Expr::Call(call) });
+        let value = value.map_err(|error| match error.to_string() {
+            // It would tell the fields of maps in an order that differs from run to run.
+            told if told.contains("Map(") => {
+                Stop::Failed(format!("{name} does not know values of this type"))
+            }
+            told => Stop::Failed(told),
+        })?;
         let bytes = self.meter.size(&value)?;
         self.meter.make(bytes)?;
         Ok(value)
@@ -230,10 +347,7 @@ impl<'a> Walk<'a> {
     fn comprehension(&mut self, of: &'a ComprehensionExpr) -> Result<Value, Stop> {
         let range = match self.value(&of.iter_range)? {
             Value::List(items) => items,
-            Value::Map(map) => {
-                self.meter.make((map.map.len() * size_of::<Value>()) as u64)?;
-                Arc::new(map.map.keys().map(|key| Value::from(key.clone())).collect())
-            }
+            Value::Map(map) => Arc::new(self.keys(&map)?.into_iter().map(Value::from).collect()),
             _ => return Err(overload()),
         };
         let carried = self.value(&of.accu_init)?;
@@ -286,7 +400,7 @@ impl<'a> Walk<'a> {
             }
         }
         self.scope[carried].value = match self.value(step) {
-            Err(end @ (Stop::Steps | Stop::Made | Stop::Chain | Stop::CalledOff)) => {
+            Err(end @ (Stop::Steps | Stop::Made | Stop::Chain | Stop::Pattern | Stop::CalledOff)) => {
                 return Err(end);
             }
             value @ (Ok(_) | Err(Stop::Failed(_))) => value,
@@ -302,7 +416,7 @@ enum Decides {
     False,
 }
 
-fn boolean(value: &Value) -> Result<bool, Stop> {
+pub(crate) fn boolean(value: &Value) -> Result<bool, Stop> {
     match value {
         Value::Bool(value) => Ok(*value),
         _ => Err(overload()),
@@ -332,7 +446,7 @@ fn index(from: &Value, at: Value) -> Result<Value, Stop> {
     }
 }
 
-fn key(value: Value) -> Result<Key, Stop> {
+pub(crate) fn key(value: Value) -> Result<Key, Stop> {
     match value {
         Value::Int(value) => Ok(Key::Int(value)),
         Value::UInt(value) => Ok(Key::Uint(value)),
@@ -346,7 +460,7 @@ fn no_such_key(key: &str) -> Stop {
     Stop::Failed(format!("No such key: {key}"))
 }
 
-fn overload() -> Stop {
+pub(crate) fn overload() -> Stop {
     Stop::Failed("No such overload".to_owned())
 }
 

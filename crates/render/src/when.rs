@@ -20,6 +20,8 @@ pub const MAX_EXPRESSION: usize = 4096;
 pub const MAX_STEPS: u64 = 100_000_000;
 /// How many bytes deciding may make, of texts and lists, all together.
 pub const MAX_MADE: ByteSize = ByteSize::mib(256);
+/// How large a pattern may be that `matches` makes ready.
+pub const MAX_PATTERN: ByteSize = ByteSize::mib(1);
 /// As [`MAX_STEPS`], where nobody has asked for the condition to be decided yet.
 const MAX_STEPS_AHEAD: u64 = 1_000_000;
 /// How much is told of what went wrong, in letters: the engine tells the values, too.
@@ -53,6 +55,12 @@ pub enum Error {
     /// [`MAX_MADE`].
     #[error("the condition {} makes more than the {MAX_MADE} of texts and lists that are allowed", Quoted(.expression))]
     TooLarge {
+        /// The condition.
+        expression: String,
+    },
+    /// [`MAX_PATTERN`].
+    #[error("the condition {} has a pattern that takes more than the {MAX_PATTERN} that are allowed", Quoted(.expression))]
+    PatternTooLarge {
         /// The condition.
         expression: String,
     },
@@ -164,6 +172,7 @@ fn decide(
         Err(Stop::Chain) => Err(Error::TooManyParts { expression: named() }),
         Err(Stop::Steps) => Err(Error::TooCostly { expression: named() }),
         Err(Stop::Made) => Err(Error::TooLarge { expression: named() }),
+        Err(Stop::Pattern) => Err(Error::PatternTooLarge { expression: named() }),
         Err(Stop::CalledOff) => Err(called_off()),
     }
 }
@@ -199,6 +208,7 @@ fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+
     use super::*;
 
     const TEXTS: [&str; 2] = [
@@ -257,6 +267,152 @@ mod tests {
     }
 
     #[test]
+    fn what_the_engine_does_not_know_is_known() {
+        for expression in [
+            "resources.all(i, r, i < 2 && r.kind != '')",
+            "resources.exists(i, r, i == 1 && r.kind == 'ConfigMap')",
+            "resources.exists(i, r, r.spec.replicas == 3)",
+            "!resources.exists(i, r, i == 2)",
+            "resources.existsOne(i, r, r.kind == 'ConfigMap') && !resources.exists_one(i, r, i >= 0)",
+            "{'a': 1, 'b': 2}.all(k, v, k in ['a', 'b'] && v < 3)",
+            "resources.transformList(i, r, string(i) + r.kind) == ['0Deployment', '1ConfigMap']",
+            "resources.transformList(i, r, i > 0, r.kind) == ['ConfigMap']",
+            "{'b': 2, 'a': 1}.transformList(k, v, k) == ['a', 'b']",
+            "{'a': 1}.transformMap(k, v, v + 1) == {'a': 2} && [7].transformMap(i, v, v) == {0: 7}",
+            "{'a': 1, 'b': 2}.transformMap(k, v, v > 1, v) == {'b': 2}",
+            "['x', 'y'].transformMapEntry(i, v, {v: i}) == {'x': 0, 'y': 1}",
+            "type(1) == int && type('') == string && type(1.5) == double && type([]) == list && type({}) == map",
+            "type(1u) == uint && type(true) == bool && type(null) == null_type && type(type(1)) == type",
+            "type(resources[0].spec.replicas) == int && type(1) != string && dyn(1) == 1",
+            "'%s has %d of %s'.format(['web', 3, ['a', 1]]) == 'web has 3 of [\"a\", 1]'",
+            "'%s %s %s %s'.format([{'b': 1, 'a': 'x'}, null, true, int]) == '{\"a\":\"x\", \"b\":1} null true int'",
+            "'%.2f %f %%'.format([1.005, 2.0]) == '1.00 2.000000 %' && '%s %s'.format([2.0, 1e30]) == '2 1e+30'",
+            "'%x %X %x %o %b %b'.format([255, 255, 'ab', 8, -5, true]) == 'ff FF 6162 10 -101 1'",
+            "resources[?0].kind.orValue('') == 'Deployment' && resources[?7].kind.orValue('none') == 'none'",
+            "resources[0].?spec.replicas.orValue(1) == 3 && !resources[0].?nothing.hasValue()",
+            "!has(resources[?7].kind) && has(resources[?0].kind) && resources[0].?spec[?'x'].or(optional.of(2)).value() == 2",
+            "resources[?0].optMap(r, r.kind).value() == 'Deployment' && !resources[?7].optMap(r, r.kind).hasValue()",
+            "optional.of(1).optFlatMap(x, optional.none()) == optional.none() && optional.of([1]) == optional.of([1])",
+            "1 < 1.5 && 2u > 1 && 'ab'.matches('^a') && matches('ab', 'b$') && !'ab'.matches('c')",
+        ] {
+            assert_eq!(decide(expression), Ok(true), "{expression}");
+        }
+        for expression in [
+            "'%s'.format([]) == ''",
+            "'%d'.format(['x']) == ''",
+            "'%q'.format(['x']) == ''",
+            "'%'.format(['x']) == ''",
+            "'%.99999999999999999999f'.format([1.0]) == ''",
+            "resources.all(i, r, r.spec.replicas == 3)",
+            "[1, 1].transformMapEntry(i, v, {v: i}) == {}",
+            "optional.none().value() == 1",
+            "'a'.matches('(') == true",
+            "[1, 2].join(',') == '1,2'",
+        ] {
+            assert!(matches!(decide(expression), Err(Error::Evaluation { .. })), "{expression}");
+        }
+    }
+
+    #[test]
+    fn maps_have_one_order() {
+        let map = (0..50).map(|at| format!("'k{at:02}': {at}")).collect::<Vec<_>>().join(", ");
+        let keys = (0..50).map(|at| format!("k{at:02}")).collect::<Vec<_>>().join(",");
+        for loops in ["map(k, k)", "filter(k, true)", "transformList(k, v, k)"] {
+            assert_eq!(decide(&format!("{{{map}}}.{loops}.join(',') == '{keys}'")), Ok(true), "{loops}");
+        }
+        // What is told of a failure is kept in the Kptfile.
+        let told = |_| decide(&format!("string({{{map}}}) == ''")).unwrap_err().to_string();
+        let told: Vec<_> = (0..2).map(told).collect();
+        assert_eq!(told[0], told[1]);
+    }
+
+    #[test]
+    fn patterns_are_matched_within_the_meter() {
+        let text = "ab".repeat(30_000);
+        let resource =
+            format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\ndata:\n  text: {text}\n");
+        let resource = Resource::parse(&resource).unwrap();
+        let decide = |pattern: &str, budget, deadline: &Deadline| {
+            within(&format!("resources[0].data.text.matches('{pattern}')"), &[&resource], deadline, budget)
+        };
+        let soon = Deadline::after(Duration::MAX);
+        let found = |pattern| decide(pattern, Budget { max_steps: 20_000, ..Budget::DEFAULT }, &soon);
+        assert_eq!((found("^(ab)+$"), found("c"), found("b$")), (Ok(true), Ok(false), Ok(true)));
+        assert_eq!(
+            found("(a|b)*a(a|b){30000}c"),
+            Err(Error::PatternTooLarge {
+                expression: "resources[0].data.text.matches('(a|b)*a(a|b){30000}c')".to_owned()
+            })
+        );
+        let costly = "(a|b)*a(a|b){3000}c";
+        let decided = decide(costly, Budget { max_steps: 1_000_000, ..Budget::DEFAULT }, &soon);
+        assert!(matches!(decided, Err(Error::TooCostly { .. })), "{decided:?}");
+    }
+
+    #[test]
+    fn borders_of_words_are_known_in_all_languages() {
+        for (expression, expected) in [
+            ("'grün blau'.matches('\\\\bblau\\\\b')", true),
+            ("'grünblau'.matches('\\\\bblau\\\\b')", false),
+            ("'grün'.matches('^gr.n$')", true),
+            ("''.matches('^$')", true),
+        ] {
+            assert_eq!(decide(expression), Ok(expected), "{expression}");
+        }
+        let many = format!("'{}ü b'.matches('\\\\bb\\\\b')", "a".repeat(1000));
+        let budget = Budget { max_steps: 2_000, ..Budget::DEFAULT };
+        let decided = decide_within(&many, budget, &Deadline::after(Duration::MAX));
+        assert!(matches!(decided, Err(Error::TooCostly { .. })), "{decided:?}");
+    }
+
+    #[test]
+    fn a_pattern_may_reach_its_limit_and_no_more() {
+        let fits = |count: usize| match decide(&format!("'a'.matches('a{{{count}}}')")) {
+            Ok(false) => true,
+            Err(Error::PatternTooLarge { .. }) => false,
+            other => panic!("{other:?}"),
+        };
+        let (mut fitting, mut beyond) = (2, 1 << 20);
+        while beyond - fitting > 1 {
+            let middle = usize::midpoint(fitting, beyond);
+            if fits(middle) { fitting = middle } else { beyond = middle }
+        }
+        let config = regex_automata::nfa::thompson::Config::new()
+            .which_captures(regex_automata::nfa::thompson::WhichCaptures::None);
+        let size = |count: usize| {
+            let mut compiler = regex_automata::nfa::thompson::Compiler::new();
+            let nfa = compiler.configure(config.clone()).build(&format!("a{{{count}}}")).unwrap();
+            nfa.memory_usage() as u64
+        };
+        // What is counted while it is made is a little more than what remains.
+        assert!(size(fitting) <= MAX_PATTERN.get() && size(beyond) > MAX_PATTERN.get() / 2, "{fitting}");
+    }
+
+    #[test]
+    fn comparing_all_with_all_takes_steps_by_size() {
+        let list = |name: &str| format!("lists.range(100).map(i, [{name}, i])");
+        let long = format!("'{}'", "x".repeat(1600));
+        for compared in [
+            format!("{}.distinct().size() == 100", list(&long)),
+            format!("sets.contains({0}, {0})", list(&long)),
+            format!("sets.equivalent({0}, {0})", list(&long)),
+            format!("!sets.intersects({0}, [[{long}, -1]].map(x, x))", list(&long)),
+            format!("!([{long}, -1] in {})", list(&long)),
+        ] {
+            let with = |max_steps| {
+                decide_within(
+                    &compared,
+                    Budget { max_steps, ..Budget::DEFAULT },
+                    &Deadline::after(Duration::MAX),
+                )
+            };
+            assert_eq!(with(1_000_000), Ok(true), "{compared}");
+            // A hundred pairs take fifty steps each for their texts alone.
+            assert!(matches!(with(5_000), Err(Error::TooCostly { .. })), "{compared}");
+        }
+    }
+
+    #[test]
     fn errors_and_numbers_are_those_of_the_language() {
         for (expression, expected) in [
             ("resources.exists(r, r.spec.replicas == 3)", true),
@@ -284,6 +440,8 @@ mod tests {
             doubled("'aaaaaaaaaaaaaaaaaaaa'"),
             doubled("[1, 2, 3]"),
             "lists.range(1000000000).size() > 0".to_owned(),
+            "'%.999999999f'.format([1.0]).size() > 0".to_owned(),
+            "'%.999999999e'.format([1.0]).size() > 0".to_owned(),
         ] {
             let budget = Budget { max_made: 1 << 20, ..BUDGET };
             let decided = decide_within(&expression, budget, &Deadline::after(Duration::MAX));
