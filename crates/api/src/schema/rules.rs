@@ -280,7 +280,7 @@ impl Walk<'_> {
                     format!("{} evaluating rule: {said}", lower_first(&why)),
                 ));
             }
-            Err(stop @ (Stop::Steps | Stop::Made | Stop::Chain | Stop::CalledOff)) => {
+            Err(stop @ (Stop::Steps | Stop::Made | Stop::Chain | Stop::Pattern | Stop::CalledOff)) => {
                 let detail = format!(
                     "'{stop}': no further validation rules will be run due to call cost exceeds limit for rule: {said}"
                 );
