@@ -31,6 +31,10 @@ pub(crate) enum Command {
     /// Back up, restore and check what the server keeps
     #[command(subcommand)]
     Store(StoreCommand),
+    /// Serve the Kubernetes API, with everything in a data directory
+    Serve(crate::serve::Serve),
+    /// Print the kubeconfig of a server
+    Kubeconfig(crate::serve::Kubeconfig),
     /// Run functions on packages
     #[command(name = "fn", subcommand, visible_aliases = ["function", "functions"])]
     Func(Box<Func>),

@@ -10,6 +10,7 @@
 //! | `pkg` | `lanai pkg get`, `init`, `tree`, `cat`, `diff` and `update` |
 //! | `func` | `lanai fn render`, `eval`, `source`, `sink`, `doc`, `run` and `list` |
 //! | `store` | `lanai store backup`, `restore` and `verify` |
+//! | `serve` | `lanai serve` and `kubeconfig` |
 //! | `persona` | under which name the program was called |
 //! | `file` | reading files, and replacing them whole or not at all |
 //! | `diff` | what changes, for people |
@@ -25,6 +26,7 @@ mod func;
 mod io;
 mod persona;
 mod pkg;
+mod serve;
 mod stop;
 mod store;
 mod yaml;
@@ -38,6 +40,7 @@ use failure::Failure;
 use persona::Persona;
 
 pub use io::{Audience, Colour, Exit, Io};
+pub use serve::{LimitSettings, LogFormat, NoServer, ServerSettings, Serving};
 pub use stop::{MAX_ENDING, Stop};
 
 /// Runs one command; the first argument is the program's name. Called `kpt`, it reads `.krmignore` as kpt does.
@@ -48,12 +51,23 @@ pub use stop::{MAX_ENDING, Stop};
 /// Files are changed only by commands that say so, each as a whole: a file holds what it held before or all that it should
 /// hold, never a part.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
+    run_with(arguments, io, &NoServer)
+}
+
+/// As [`run`], with a server for `lanai serve`.
+pub fn run_with(
+    arguments: impl IntoIterator<Item = OsString>,
+    io: &mut Io<'_>,
+    serving: &dyn Serving,
+) -> Exit {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let persona = Persona::of(arguments.first());
     let done = match Arguments::try_parse_from(arguments) {
         Ok(Arguments { command: Command::Yaml(command) }) => yaml::run(&command, io),
         Ok(Arguments { command: Command::Pkg(command) }) => pkg::run(&command, persona.dialect(), io),
         Ok(Arguments { command: Command::Store(command) }) => store::run(&command, io),
+        Ok(Arguments { command: Command::Serve(command) }) => serve::serve(&command, serving, io),
+        Ok(Arguments { command: Command::Kubeconfig(command) }) => serve::kubeconfig(&command, io),
         Ok(Arguments { command: Command::Func(command) }) => func::run(&command, persona, io),
         Err(error) if error.use_stderr() => {
             io.tell(&error.render().to_string());

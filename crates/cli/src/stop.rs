@@ -1,5 +1,6 @@
 //! Ending early, cleanly.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ pub struct Stop {
 #[derive(Debug, Default)]
 struct Shared {
     cancel: CancellationToken,
+    /// The command did what it was for until it was asked to end.
+    is_well: AtomicBool,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -53,6 +56,16 @@ impl Stop {
         state.locked.iter().filter_map(Weak::upgrade).for_each(|lock| lock.release());
         // Nothing new begins: whoever wants to note something waits here for the end of the process.
         std::mem::forget(state);
+    }
+
+    /// Whether the command did what it was for, and only that it was asked to end has ended it.
+    pub fn is_well(&self) -> bool {
+        self.shared.is_well.load(Ordering::SeqCst)
+    }
+
+    /// The command did what it was for.
+    pub(crate) fn ended_well(&self) {
+        self.shared.is_well.store(true, Ordering::SeqCst);
     }
 
     /// Whether the command was asked to end.

@@ -1,5 +1,7 @@
 //! The `lanai` binary: wiring only.
 
+mod serve;
+
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,7 +21,7 @@ fn main() -> ExitCode {
         let waiter = waiter.spawn(move || {
             let signal = signals.wait();
             stop.now();
-            std::process::exit(128 + signal)
+            std::process::exit(if stop.is_well() { 0 } else { 128 + signal })
         });
         if waiter.is_err() {
             lanai_process::Signals::let_go();
@@ -41,8 +43,8 @@ fn main() -> ExitCode {
         program: std::env::current_exe().ok(),
         stop: stop.clone(),
     };
-    let exit = lanai_cli::run(std::env::args_os(), &mut io);
-    while stop.is_asked() {
+    let exit = lanai_cli::run_with(std::env::args_os(), &mut io, &serve::Here);
+    while stop.is_asked() && !stop.is_well() {
         // Whoever was told of the signal ends the process, and says by which.
         std::thread::park();
     }

@@ -6,4 +6,5 @@ mod fn_cli;
 mod hostile;
 mod pkg_cli;
 mod repository;
+mod serve;
 mod yaml_cli;

@@ -1,0 +1,211 @@
+//! `lanai serve` and `lanai kubeconfig`. The server itself is handed in by the binary.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+
+use crate::failure::{Failure, cause};
+use crate::io::{Exit, Io};
+
+/// The address if nobody says another one.
+const LISTEN: &str = "127.0.0.1:7443";
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Where everything is kept [default: $LANAI_DATA_DIR, $XDG_DATA_HOME/lanai or ~/.local/share/lanai]
+    #[arg(long, value_name = "FOLDER")]
+    pub data_dir: Option<PathBuf>,
+    /// Where to listen; port 0 is any that is free [default: 127.0.0.1:7443]
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub listen: Option<SocketAddr>,
+    /// A name or address under which the server is reached, for its certificate; can be given several times
+    #[arg(long = "name", value_name = "NAME")]
+    pub names: Vec<String>,
+    /// A file with lines of token,user,uid,"group1,group2"
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// The certificate of the authority of proxies that vouch for users
+    #[arg(long, value_name = "FILE")]
+    pub front_proxy_ca: Option<PathBuf>,
+    /// The common name of such a proxy; can be given several times
+    #[arg(long = "front-proxy-name", value_name = "NAME", requires = "front_proxy_ca")]
+    pub front_proxy_names: Vec<String>,
+    /// How log lines look
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    pub log_format: LogFormat,
+    /// A file with the same settings; what is given here counts more
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Kubeconfig {
+    /// The data directory of the server [default: as for serve]
+    #[arg(long, value_name = "FOLDER")]
+    pub data_dir: Option<PathBuf>,
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One object a line.
+    Json,
+}
+
+/// The settings of `--config`, in YAML.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
+struct Settings {
+    data_dir: Option<PathBuf>,
+    listen: Option<SocketAddr>,
+    names: Vec<String>,
+    token_file: Option<PathBuf>,
+    front_proxy_ca: Option<PathBuf>,
+    front_proxy_names: Vec<String>,
+    limits: LimitSettings,
+}
+
+/// Limits that can be set. Those that are not stay as they are.
+#[derive(Debug, Default, Clone, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
+pub struct LimitSettings {
+    /// The body of a request, as `6 MiB`.
+    pub max_body: Option<lanai_types::ByteSize>,
+    /// Requests at the same time.
+    pub max_requests: Option<usize>,
+    /// The same for one user.
+    pub max_requests_per_user: Option<usize>,
+    /// Watches at the same time.
+    pub max_watches: Option<usize>,
+    /// The same for one user.
+    pub max_watches_per_user: Option<usize>,
+}
+
+/// What a server is started with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerSettings {
+    /// Where everything is kept.
+    pub data: PathBuf,
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// More names for the certificate.
+    pub names: Vec<String>,
+    /// A file of tokens.
+    pub token_file: Option<PathBuf>,
+    /// The authority of front proxies.
+    pub front_proxy_ca: Option<PathBuf>,
+    /// Their names.
+    pub front_proxy_names: Vec<String>,
+    /// Limits.
+    pub limits: LimitSettings,
+    /// How log lines look.
+    pub log_format: LogFormat,
+}
+
+/// What can serve. The binary has one; the commands only know that there is one.
+pub trait Serving {
+    /// Serves until the token. `ready` is called with the address when clients can come.
+    ///
+    /// # Errors
+    /// With a text for people.
+    fn serve(
+        &self,
+        settings: ServerSettings,
+        stop: CancellationToken,
+        ready: &mut dyn FnMut(SocketAddr),
+    ) -> Result<(), String>;
+}
+
+/// A program without a server.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoServer;
+
+impl Serving for NoServer {
+    fn serve(
+        &self,
+        _: ServerSettings,
+        _: CancellationToken,
+        _: &mut dyn FnMut(SocketAddr),
+    ) -> Result<(), String> {
+        Err("there is no server in this program".into())
+    }
+}
+
+/// Serves until the command is asked to end.
+pub(crate) fn serve(serve: &Serve, serving: &dyn Serving, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let settings = settings(serve, io)?;
+    let data = settings.data.clone();
+    // What was begun is finished before the process ends.
+    let busy = io.stop.busy();
+    let token = io.stop.token();
+    let mut ready = |address: SocketAddr| {
+        io.tell(&format!("listening on https://{address}"));
+        io.tell(&format!("hint: export KUBECONFIG={}", data.join("kubeconfig").display()));
+    };
+    let served = serving.serve(settings, token, &mut ready);
+    if served.is_ok() {
+        io.stop.ended_well();
+    }
+    drop(busy);
+    served.map(|()| Exit::Success).map_err(Failure::new)
+}
+
+/// Prints the kubeconfig of a server.
+pub(crate) fn kubeconfig(command: &Kubeconfig, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let path = data_dir(command.data_dir.clone(), io)?.join("kubeconfig");
+    let text = std::fs::read_to_string(&path).map_err(|error| {
+        Failure::new(format!("\"{}\": {}", path.display(), cause(&error)))
+            .hint("it is written by the server: start it with lanai serve")
+    })?;
+    io.print(&text)?;
+    Ok(Exit::Success)
+}
+
+fn settings(serve: &Serve, io: &Io<'_>) -> Result<ServerSettings, Failure> {
+    let file = match &serve.config {
+        Some(path) => read(&io.folder.join(path))?,
+        None => Settings::default(),
+    };
+    let either = |given: &Vec<String>, file: Vec<String>| if given.is_empty() { file } else { given.clone() };
+    let place = |path: Option<PathBuf>| path.map(|path| io.folder.join(path));
+    Ok(ServerSettings {
+        data: data_dir(serve.data_dir.clone().or(file.data_dir), io)?,
+        listen: serve.listen.or(file.listen).unwrap_or_else(|| LISTEN.parse().expect("an address of ours")),
+        names: either(&serve.names, file.names),
+        token_file: place(serve.token_file.clone().or(file.token_file)),
+        front_proxy_ca: place(serve.front_proxy_ca.clone().or(file.front_proxy_ca)),
+        front_proxy_names: either(&serve.front_proxy_names, file.front_proxy_names),
+        limits: file.limits,
+        log_format: serve.log_format,
+    })
+}
+
+fn read(path: &std::path::Path) -> Result<Settings, Failure> {
+    let failed = |why: String| Failure::new(format!("\"{}\": {why}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| failed(cause(&error)))?;
+    let document = lanai_yaml::Document::parse(text.as_str()).map_err(|error| failed(error.to_string()))?;
+    if document.is_empty() {
+        return Ok(Settings::default());
+    }
+    document.root().deserialize().map_err(|error| failed(error.to_string()))
+}
+
+fn data_dir(given: Option<PathBuf>, io: &Io<'_>) -> Result<PathBuf, Failure> {
+    let variable = |name: &str| {
+        let value = io.environment.get(std::ffi::OsStr::new(name)).filter(|value| !value.is_empty());
+        value.map(PathBuf::from)
+    };
+    let found = given
+        .map(|path| io.folder.join(path))
+        .or_else(|| variable("LANAI_DATA_DIR"))
+        .or_else(|| variable("XDG_DATA_HOME").map(|path| path.join("lanai")))
+        .or_else(|| variable("HOME").map(|path| path.join(".local/share/lanai")));
+    found.ok_or_else(|| {
+        Failure::new("there is no place for data: HOME is not set").hint("name one with --data-dir FOLDER")
+    })
+}

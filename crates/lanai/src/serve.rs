@@ -1,0 +1,78 @@
+//! The server of this program.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use lanai_apiserver::Limits;
+use lanai_cli::{LogFormat, ServerSettings, Serving};
+use lanai_serve::{Options, Server};
+use ring::rand::{SecureRandom, SystemRandom};
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::EnvFilter;
+
+/// The server that comes with this program.
+pub(crate) struct Here;
+
+impl Serving for Here {
+    fn serve(
+        &self,
+        settings: ServerSettings,
+        stop: CancellationToken,
+        ready: &mut dyn FnMut(SocketAddr),
+    ) -> Result<(), String> {
+        log(settings.log_format);
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| format!("no threads can be had: {error}"))?;
+        runtime.block_on(async {
+            let server = Server::start(options(settings)).await.map_err(|error| chain(&error))?;
+            ready(server.address());
+            server.run(stop).await;
+            Ok(())
+        })
+    }
+}
+
+fn log(format: LogFormat) {
+    let filter = EnvFilter::try_from_env("LANAI_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // There is one subscriber in a process, and this is the only place that sets it.
+    let _ = match format {
+        LogFormat::Text => builder.with_ansi(false).try_init(),
+        LogFormat::Json => builder.json().try_init(),
+    };
+}
+
+fn options(settings: ServerSettings) -> Options {
+    let given = settings.limits;
+    let usual = Limits::DEFAULT;
+    let limits = Limits {
+        max_body: given.max_body.unwrap_or(usual.max_body),
+        max_requests: given.max_requests.unwrap_or(usual.max_requests),
+        max_requests_per_user: given.max_requests_per_user.unwrap_or(usual.max_requests_per_user),
+        max_watches: given.max_watches.unwrap_or(usual.max_watches),
+        max_watches_per_user: given.max_watches_per_user.unwrap_or(usual.max_watches_per_user),
+        ..usual
+    };
+    let random = SystemRandom::new();
+    Options {
+        data: settings.data,
+        listen: settings.listen,
+        names: settings.names,
+        token_file: settings.token_file,
+        front_proxy_authority: settings.front_proxy_ca,
+        front_proxies: settings.front_proxy_names,
+        limits,
+        clock: Arc::new(jiff::Timestamp::now),
+        chance: Arc::new(move |bytes| random.fill(bytes).expect("the system has random numbers")),
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        text = format!("{text}: {inner}");
+        source = inner.source();
+    }
+    text
+}
