@@ -15,7 +15,7 @@ const LISTEN: &str = "127.0.0.1:7443";
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// Where everything is kept [default: $LANAI_DATA_DIR, $XDG_DATA_HOME/lanai or ~/.local/share/lanai]
+    /// Where everything is kept [default: lanai in the data folder of the user]
     #[arg(long, value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
     /// Where to listen; port 0 is any that is free [default: 127.0.0.1:7443]
