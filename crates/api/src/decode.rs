@@ -176,6 +176,9 @@ fn go_type(schema: &Schema) -> String {
     }
 }
 
+/// The name under which the parser hands on the digits of a number.
+const DIGITS: &str = "$serde_json::private::Number";
+
 /// Reads a value and collects what stands there twice.
 struct Seed<'d> {
     path: String,
@@ -239,6 +242,15 @@ impl<'de> Visitor<'de> for Seed<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
         let mut read = Map::new();
         while let Some(name) = fields.next_key::<String>()? {
+            // Where another crate of the program asks the parser to keep all digits, it hands on numbers so.
+            if read.is_empty() && name == DIGITS {
+                let text: String = fields.next_value()?;
+                match text.parse().ok().and_then(Number::from_f64) {
+                    Some(number) => return Ok(number.into()),
+                    None => read.insert(name, text.into()),
+                };
+                continue;
+            }
             let path = if self.path.is_empty() { name.clone() } else { format!("{}.{name}", self.path) };
             let value =
                 fields.next_value_seed(Seed { path: path.clone(), duplicates: &mut *self.duplicates })?;
