@@ -32,5 +32,5 @@ oracle: setup ## compare with the YAML library that Go programs use; needs Go
 	@scripts/oracle.sh
 
 dist: setup ## build the binary that is published
-	cargo build --locked --profile dist -p lanai
+	source scripts/common.sh; cargo build --locked --profile dist -p lanai
 	@ls -l "$${CARGO_TARGET_DIR:-target}/dist/lanai"

@@ -3,10 +3,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# rustup puts cargo here; a shell that was open before it ran does not know.
-if ! command -v cargo >/dev/null && [ -x "${CARGO_HOME:-$HOME/.cargo}/bin/cargo" ]; then
-  PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
-fi
+# rustup puts cargo here; a shell that was open before it ran does not know, nor does the script whose setup runs it.
+if ! command -v cargo >/dev/null; then export PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"; fi
 
 # Where cargo builds, as an absolute path.
 target="${CARGO_TARGET_DIR:-target}"

@@ -10,6 +10,9 @@ have git || packages+=(git)
 if [ ! -x /usr/sbin/sshd ] && have apt-get && [ "$(id -u)" -eq 0 ]; then packages+=(openssh-server); fi
 # The tests of the store start PostgreSQL servers of their own; the package starts one as well, so the same holds for it.
 if ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && have apt-get && [ "$(id -u)" -eq 0 ]; then packages+=(postgresql); fi
+# Rust is not what Debian has: its compiler is too old. It comes by rustup, into the home folder of whoever runs this.
+rust_works() { cargo --version >/dev/null 2>&1 && rustc --version >/dev/null 2>&1; }
+rust_works || have rustup || have curl || packages+=(curl)
 [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] || packages+=(ca-certificates)
 
 if [ ${#packages[@]} -gt 0 ]; then
@@ -25,7 +28,23 @@ if [ ${#packages[@]} -gt 0 ]; then
 fi
 
 wanted="$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)"
-have cargo || fail "cargo is not installed; install Rust $wanted or newer with rustup (see https://rustup.rs), then run this again"
+toolchain=(--profile minimal --component rustfmt --component clippy)
+if ! rust_works; then
+  say "installing Rust $wanted with rustup, below ${CARGO_HOME:-$HOME/.cargo} and ${RUSTUP_HOME:-$HOME/.rustup}"
+  if have rustup; then
+    # Debian's package brings rustup alone, and names for a compiler that is not there yet.
+    rustup toolchain install "$wanted" "${toolchain[@]}"
+    rustup default "$wanted"
+  else
+    scratch="$(mktemp -d)"
+    trap 'rm -rf "$scratch"' EXIT
+    root="${RUSTUP_UPDATE_ROOT:-https://static.rust-lang.org/rustup}"
+    curl --proto '=https' --tlsv1.2 -sSf "$root/rustup-init.sh" -o "$scratch/rustup-init.sh" ||
+      fail "rustup cannot be fetched; install Rust $wanted or newer (see https://rustup.rs), then run this again"
+    sh "$scratch/rustup-init.sh" -y --no-modify-path --default-toolchain "$wanted" "${toolchain[@]}"
+  fi
+  rust_works || fail "Rust was installed, but does not run from ${CARGO_HOME:-$HOME/.cargo}/bin"
+fi
 
 found="$(rustc --version | cut -d ' ' -f 2)"
 oldest="$(printf '%s\n' "$wanted" "${found%%-*}" | sort -V | head -n 1)"

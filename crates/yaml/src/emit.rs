@@ -256,7 +256,7 @@ impl Emitter<'_> {
                 gap.insert(match (after, first_kept.zip(next)) {
                     (Some(before), _) => self.gap_behind(id, before, &entries[index..index + new]),
                     (None, Some((kept, next))) if front.inline => {
-                        self.gap_at(id, self.extents.lead_behind_dash(kept.first, next.lead))
+                        self.gap_at(id, self.extents.lead_behind_dash(kept, next.lead))
                     }
                     (None, Some((_, next))) => self.gap_at(id, next.start),
                     (None, None) => continue,
@@ -308,7 +308,7 @@ impl Emitter<'_> {
                     let moves_up = !Span { start: last.removed_end, end: next.lead.max(last.removed_end) }
                         .of(&self.document.source)
                         .contains('#');
-                    let lead = self.extents.lead_behind_dash(originals[run].entry.first, next.lead);
+                    let lead = self.extents.lead_behind_dash(originals[run].entry, next.lead);
                     behind_dash = moves_up.then_some(lead);
                     behind_dash.map_or_else(
                         || self.cut_to_dash(first.lead, last.removed_end),

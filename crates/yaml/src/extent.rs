@@ -143,17 +143,18 @@ impl<'a> Extents<'a> {
     pub fn content_place(&self, id: NodeId) -> Span {
         let node = self.tree.node(id);
         let start = node.span.start;
-        let cuts = self.cuts_of(id).iter().map(|cut| cut.first);
+        let cuts = self.cuts_of(id).iter().copied();
         // Those that changed places stand where they stood.
         let many = if node.is(Fact::Reshaped) { usize::MAX } else { 1 };
         let children = self.tree.children(id).take(many).filter(|child| self.in_source(*child));
-        let first = children.chain(cuts);
-        let first =
-            first.min_by_key(|first| self.content_start(*first)).filter(|_| node.style == Style::Block);
+        let entries = children.map(|first| self.linked_entry(first)).chain(cuts);
+        let first = entries
+            .min_by_key(|entry| self.content_start(entry.first))
+            .filter(|_| node.style == Style::Block);
         let start = match first {
             // The comments above the first entry are inside of the collection.
-            Some(first) if start == self.content_start(first) && self.begins_line(start) => {
-                self.below_mark(id, self.head_start(first, start))
+            Some(entry) if start == self.content_start(entry.first) && self.begins_line(start) => {
+                self.below_mark(id, self.head_start(entry, start))
             }
             Some(_) | None => start,
         };
@@ -219,13 +220,13 @@ impl<'a> Extents<'a> {
     /// the line of its colon or dash.
     pub fn emptied_place(&self, id: NodeId, first: NodeId, last: NodeId) -> Span {
         let node = self.tree.node(id);
-        let lead = |first: NodeId| {
-            let content = self.content_start(first);
-            if self.begins_line(content) { self.head_start(first, content) } else { content }
+        let lead = |entry: Entry| {
+            let content = self.content_start(entry.first);
+            if self.begins_line(content) { self.head_start(entry, content) } else { content }
         };
         let stays = self.tree.properties(id).is_some_and(|properties| self.stays(id, properties));
         let others = self.cuts_of(id).iter();
-        let start = others.clone().map(|cut| lead(cut.first)).fold(lead(first), u32::min);
+        let start = others.clone().map(|cut| lead(*cut)).fold(lead(Entry { first, last }), u32::min);
         let start = self.below_mark(id, start.min(node.span.start));
         let start = if stays { start } else { start.min(self.tree.start(id)) };
         let whole = Ends { text: node.span.end, comments: 0 }.and(self.entry_ends(first, last));
@@ -306,7 +307,7 @@ impl<'a> Extents<'a> {
         let lead = if inline {
             content
         } else {
-            let head = self.head(first, content);
+            let head = self.head(Entry { first, last }, content);
             self.behind_blank_lines(head.start, head.changed.unwrap_or(content))
         };
         let start = if inline { content } else { self.line_start(lead) };
@@ -320,14 +321,14 @@ impl<'a> Extents<'a> {
     }
 
     /// Where the head comment of an entry begins, if it stands on lines of its own; else where the entry begins.
-    fn head_start(&self, first: NodeId, content: u32) -> u32 {
-        self.head(first, content).start
+    fn head_start(&self, entry: Entry, content: u32) -> u32 {
+        self.head(entry, content).start
     }
 
-    fn head(&self, first: NodeId, content: u32) -> Head {
+    fn head(&self, entry: Entry, content: u32) -> Head {
         let mut lead = content;
         let mut changed = None;
-        let mut at = Some(first);
+        let mut at = Some(entry.first);
         while let Some(id) = at {
             // Readers give some comments that stand above a node to it as those below it.
             let comments = self.tree.comments(id).map(|comments| [&comments.head, &comments.foot]);
@@ -343,10 +344,28 @@ impl<'a> Extents<'a> {
                     changed = if head.changed { Some(lead) } else { changed };
                 }
             }
-            // What stands above a dash may be of the mapping or of the key behind it.
-            at = self.tree.node(id).first.get().filter(|child| self.in_source(*child));
+            at = self.next_at_head(entry, id);
         }
         Head { start: lead, changed }
+    }
+
+    /// Who else may have the comments above a node of the entry: what stands above a dash may be of the mapping or of the key
+    /// behind it, and what stands above a key that was left out is, for readers, of its value.
+    fn next_at_head(&self, entry: Entry, id: NodeId) -> Option<NodeId> {
+        let node = self.tree.node(id);
+        let left_out = node.is(Fact::Key) && node.span.is_empty();
+        let next = match node.first.get() {
+            None if left_out && id == entry.first => Some(entry.last),
+            None if left_out => node.next.get(),
+            first => first,
+        };
+        next.filter(|next| *next != id && self.in_source(*next))
+    }
+
+    /// The entry that begins with a child of a collection.
+    fn linked_entry(&self, first: NodeId) -> Entry {
+        let node = self.tree.node(first);
+        Entry { first, last: node.next.get().filter(|_| node.is(Fact::Key)).unwrap_or(first) }
     }
 
     /// The part of a comment that stands on lines of its own; what begins beside something else, such as a dash or `---`, stays
@@ -362,9 +381,9 @@ impl<'a> Extents<'a> {
 
     /// Where an entry begins when it comes to stand behind the dash of its first line: behind a comment above it that an edit
     /// took away.
-    pub fn lead_behind_dash(&self, first: NodeId, lead: u32) -> u32 {
-        let content = self.content_start(first);
-        let above = std::iter::successors(Some(first), |id| self.tree.node(*id).first.get());
+    pub fn lead_behind_dash(&self, entry: Entry, lead: u32) -> u32 {
+        let content = self.content_start(entry.first);
+        let above = std::iter::successors(Some(entry.first), |id| self.next_at_head(entry, *id));
         let heads = above.filter_map(|id| self.tree.comments(id)?.head.as_ref());
         let mut emptied = heads.filter(|head| head.changed && head.text.as_deref() == Some(""));
         if emptied.any(|head| (lead..content).contains(&head.span.start)) { content } else { lead }

@@ -172,3 +172,16 @@ fn what_stands_below_a_comment_beside_a_dash_goes_without_it() {
     check("--- # one\n# of a\na: 1\nb: 2\n", &[Remove("a")], "--- # one\nb: 2\n");
     check("--- # one\n# of a\na: 1\n", &[Remove("a")], "--- # one\n{}\n");
 }
+
+#[test]
+fn a_comment_above_an_entry_without_a_key_goes_with_it() {
+    check("# c\n: 8\n", &[Remove("[\"\"]")], "{}\n");
+    check("# c\n: 8\nb: 1\n", &[Remove("[\"\"]")], "b: 1\n");
+    check("b: 1\n# c\n: 8\nd: 2\n", &[Remove("[\"\"]")], "b: 1\nd: 2\n");
+    check("# c\n?\n: 8\n", &[Remove("[\"\"]")], "{}\n");
+    check("# c\n:\n  a: 1\nb: 2\n", &[Remove("[\"\"]")], "b: 2\n");
+    // Not one that is about more, and not that of a neighbour.
+    check("# title\n\n# c\n: 8\nb: 1\n", &[Remove("[\"\"]")], "# title\n\nb: 1\n");
+    check("# c\n: 8\n# d\nb: 1\n", &[Remove("b")], "# c\n: 8\n");
+    check("# c\n- : 8\n  b: 1\n", &[Remove("[0][\"\"]")], "# c\n- b: 1\n");
+}
