@@ -10,6 +10,9 @@ cargo test --locked -q -p lanai-store --test it -- --ignored no_promise_is_broke
 say "packages in Git: 16 writers, 200 kills, all hostile repositories over HTTP"
 LANAI_SOAK=1 cargo test --locked -p lanai-repository --test it packages::
 
+say "the catalog: 1,000 who ask for the same, 100 kills, 100,000 lookups of damaged results"
+LANAI_SOAK=1 cargo test --locked -p lanai-catalog --test it
+
 [ -f fuzz/Cargo.toml ] || fail "there are no fuzz targets in fuzz/"
 cargo +nightly --version >/dev/null 2>&1 || fail "the fuzzer needs a nightly toolchain: rustup toolchain install nightly"
 if ! have cargo-fuzz; then

@@ -1,0 +1,118 @@
+//! Why something was not a hit.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use crate::{Inputs, Trace};
+
+/// Why there was no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Miss {
+    /// This function was never asked for on this package.
+    First,
+    /// Something is not as it was the last time.
+    Differs(Difference),
+    /// Everything is as it was the last time, but what came out then was not kept, or was evicted.
+    NotKept,
+    /// There was a result, and its content is missing or is not what was written. It is made anew.
+    Damaged,
+    /// The catalog cannot be used, for this reason.
+    Unusable(String),
+}
+
+/// The first input that is not as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Its name.
+    pub input: String,
+    /// What is different about it.
+    pub change: Change,
+}
+
+/// What is different about an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It is another one.
+    Changed,
+    /// It was not there.
+    New,
+    /// It is not there any more.
+    Gone,
+    /// It stands at another place among the inputs.
+    Moved,
+}
+
+/// Compares inputs with those of the last time. None if they are the same.
+pub(crate) fn difference(now: &Inputs, last: &Trace) -> Option<Difference> {
+    let trace = now.trace();
+    if trace == *last {
+        return None;
+    }
+    let was: HashMap<&str, &str> = last.lines().collect();
+    let found = |input: &str, change| Some(Difference { input: input.to_owned(), change });
+    let mut names = HashSet::new();
+    for (name, digest) in trace.lines() {
+        names.insert(name);
+        match was.get(name) {
+            None => return found(name, Change::New),
+            Some(before) if *before != digest => return found(name, Change::Changed),
+            Some(_) => {}
+        }
+    }
+    if let Some((gone, _)) = last.lines().find(|(name, _)| !names.contains(name)) {
+        return found(gone, Change::Gone);
+    }
+    let moved = trace.lines().zip(last.lines()).find(|(now, before)| now != before);
+    moved.and_then(|((name, _), _)| found(name, Change::Moved))
+}
+
+impl fmt::Display for Miss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::First => f.write_str("it never ran on this package"),
+            Self::Differs(difference) => difference.fmt(f),
+            Self::NotKept => f.write_str("nothing changed, but the last result is not there any more"),
+            Self::Damaged => f.write_str("the result that was kept is missing or damaged, and is made anew"),
+            Self::Unusable(cause) => f.write_str(cause),
+        }
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = match self.change {
+            Change::Changed => "changed",
+            Change::New => "is new",
+            Change::Gone => "is gone",
+            Change::Moved => "has moved",
+        };
+        write!(f, "{} {verb}", self.input)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_input_that_differs_is_named() {
+        let inputs = |list: &[(&str, &str)]| {
+            let mut inputs = Inputs::default();
+            for (name, content) in list {
+                inputs.add(*name, content.as_bytes());
+            }
+            inputs
+        };
+        let last = inputs(&[("function", "1"), ("a", "2"), ("b", "3")]).trace();
+        let check = |list: &[(&str, &str)], expected: &str| {
+            let text = difference(&inputs(list), &last).map(|difference| difference.to_string());
+            assert_eq!(text.unwrap_or_default(), expected);
+        };
+        check(&[("function", "1"), ("a", "2"), ("b", "3")], "");
+        check(&[("function", "x"), ("a", "y"), ("b", "3")], "function changed");
+        check(&[("function", "1"), ("a", "2"), ("b", "4")], "b changed");
+        check(&[("function", "1"), ("c", "2"), ("b", "3")], "c is new");
+        check(&[("function", "1"), ("b", "3")], "a is gone");
+        check(&[("function", "1"), ("b", "3"), ("a", "2")], "b has moved");
+    }
+}
