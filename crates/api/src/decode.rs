@@ -44,16 +44,19 @@ pub fn unknown(object: &mut Value, version: &Version) -> Vec<Pruned> {
 }
 
 /// Checks the types in an object of one of Kubernetes's own kinds, in the words of kube-apiserver. Objects of other kinds are checked by
-/// their schemas.
+/// their schemas, but for their metadata.
 ///
 /// # Errors
 /// With the message for an answer of 400.
 pub fn typed(object: &Value, kind: &KindInfo, version: &Version) -> Result<(), String> {
-    if kind.origin != Origin::BuiltIn {
-        return Ok(());
-    }
-    let place = Place { owner: kind.names.kind.clone(), path: String::new() };
-    match mismatch(object, &version.schema, &place) {
+    let wrong = if kind.origin == Origin::BuiltIn {
+        let place = Place { owner: kind.names.kind.clone(), path: String::new() };
+        mismatch(object, &version.schema, &place)
+    } else {
+        let place = Place { owner: "ObjectMeta".to_owned(), path: "metadata".to_owned() };
+        mismatch(&object["metadata"], schema::built_in::metadata(), &place)
+    };
+    match wrong {
         None => Ok(()),
         Some(what) => {
             let name = &kind.names.kind;

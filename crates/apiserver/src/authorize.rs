@@ -75,6 +75,7 @@ pub(crate) async fn check_escalation(core: &Core, call: &Call, object: &Value) -
         | Special::ConfigMap
         | Special::ServiceAccount
         | Special::Event
+        | Special::Lease
         | Special::Definition => return Ok(()),
     };
     let policy = core.follower.newest().await?.policy;

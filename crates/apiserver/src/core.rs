@@ -16,7 +16,7 @@ use crate::kinds::Special;
 use crate::limits::Limits;
 use crate::meta;
 use crate::path::ResourcePath;
-use crate::query::{DryRun, Query};
+use crate::query::{Query, WriteOptions};
 use crate::registry::Registered;
 use crate::row;
 use crate::status::Status;
@@ -47,6 +47,9 @@ pub(crate) struct Call {
     pub path: ResourcePath,
     pub kind: Arc<Registered>,
     pub query: Query,
+    pub options: WriteOptions,
+    /// The program, for managed fields where nobody is named.
+    pub agent: String,
     pub accept: Accept,
     pub content_type: String,
     pub body: Bytes,
@@ -72,8 +75,10 @@ impl Call {
         self.path.namespace.as_deref()
     }
 
-    pub fn dry_run(&self) -> Result<DryRun, Status> {
-        DryRun::parse(self.query.all("dryRun"))
+    /// Who writes, as managed fields name them.
+    pub fn writer(&self) -> lanai_apply::Writer<'_> {
+        let manager = self.options.manager.as_deref().unwrap_or(&self.agent);
+        lanai_apply::Writer { manager, sub_resource: self.path.subresource.as_deref(), now: self.now }
     }
 
     /// The object in the version in which it is stored.

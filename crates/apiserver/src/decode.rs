@@ -1,36 +1,64 @@
 //! Bodies.
 
-use lanai_api::{Cause, schema};
+use lanai_api::{Origin, cause, decode, schema};
 use lanai_types::limits::YamlLimits;
 use lanai_yaml::Stream;
 use serde_json::Value;
 
 use crate::core::Call;
 use crate::meta;
+use crate::owners::{self, Owners};
 use crate::query::FieldValidation;
 use crate::status::{Reason, Status};
 
-/// An object that a client sent, with what it is warned of.
+/// A value that a client sent.
+pub(crate) struct Sent {
+    pub value: Value,
+    /// What is said of fields that stand there twice.
+    pub duplicates: Vec<String>,
+}
+
+impl Sent {
+    /// A value without any.
+    pub fn plain(value: Value) -> Self {
+        Self { value, duplicates: Vec::new() }
+    }
+}
+
+/// An object that is to be written, with what the client is warned of.
+#[derive(Clone)]
 pub(crate) struct Decoded {
     pub object: Value,
+    pub owners: Owners,
     pub warnings: Vec<String>,
 }
 
-/// Reads a body in JSON or YAML.
-pub(crate) fn value(content_type: &str, body: &[u8]) -> Result<Value, Status> {
-    let media = content_type.split(';').next().unwrap_or_default().trim();
-    match media {
-        "" | "application/json" | "text/plain" | "application/x-www-form-urlencoded" => json(body),
-        "application/yaml" | "application/apply-patch+yaml" => yaml(body),
+/// The media type, without its parameters.
+pub(crate) fn media(content_type: &str) -> &str {
+    content_type.split(';').next().unwrap_or_default().trim()
+}
+
+/// Reads a body.
+pub(crate) fn sent(call: &Call, kind: &str) -> Result<Sent, Status> {
+    match media(&call.content_type) {
+        "" | "application/json" => {
+            let read = decode::json(&call.body).map_err(|error| {
+                Status::bad_request(format!(
+                    "the object provided is unrecognized (must be of type {kind}): {error}"
+                ))
+            })?;
+            Ok(Sent { value: read.value, duplicates: read.duplicates })
+        }
+        "application/yaml" => Ok(Sent::plain(yaml(&call.body)?)),
         other => Err(unsupported(&["application/json", "application/yaml"], other)),
     }
 }
 
-/// Reads JSON.
-pub(crate) fn json(body: &[u8]) -> Result<Value, Status> {
-    serde_json::from_slice(body).map_err(|error| {
-        Status::bad_request(format!("the object provided is unrecognized (must be of type JSON): {error}"))
-    })
+/// Reads a patch in JSON.
+pub(crate) fn patch(body: &[u8]) -> Result<Value, Status> {
+    let read =
+        decode::json(body).map_err(|error| Status::bad_request(format!("error decoding patch: {error}")))?;
+    Ok(read.value)
 }
 
 /// Reads one document of YAML, of which JSON is a part.
@@ -53,38 +81,60 @@ pub(crate) fn unsupported(known: &[&str], found: &str) -> Status {
 
 /// Reads the object of a create or update.
 pub(crate) fn object(call: &Call) -> Result<Decoded, Status> {
-    let object = value(&call.content_type, &call.body)?;
-    admit(call, object)
+    admit(call, sent(call, &call.kind.info.names.kind)?, Owners::ByChange)
 }
 
 /// Checks that an object is one of the kind, fills in defaults, and drops what the kind does not have.
-pub(crate) fn admit(call: &Call, mut object: Value) -> Result<Decoded, Status> {
-    let validation = FieldValidation::of(&call.query)?;
+///
+/// Managed fields are left alone: what of them can be read is decided where they are used.
+pub(crate) fn admit(call: &Call, sent: Sent, owners: Owners) -> Result<Decoded, Status> {
+    let Sent { value: mut object, duplicates } = sent;
     check_type(call, &mut object)?;
+    let managed = owners::take(&mut object);
     let version = call.version()?;
+    decode::typed(&object, &call.kind.info, version).map_err(Status::bad_request)?;
+    check_formats(call, &object)?;
     let mut warnings: Vec<String> = version.deprecation.iter().cloned().collect();
-    let pruned = schema::prune(&mut object, &version.schema);
-    let words: Vec<String> = pruned.iter().map(schema::Pruned::message).collect();
-    match validation {
+    let pruned = decode::unknown(&mut object, version);
+    let mut words = duplicates;
+    words.extend(pruned.iter().map(schema::Pruned::message));
+    match call.options.validation {
         FieldValidation::Strict if !words.is_empty() => {
-            let names = &call.kind.info.names;
-            let message = format!("strict decoding error: {}", words.join(", "));
-            return Err(Status::bad_request(match call.kind.info.origin {
-                lanai_api::Origin::BuiltIn => {
-                    let version = &call.path.gv.version;
-                    format!(
-                        "{} in version {version:?} cannot be handled as a {}: {message}",
-                        names.kind, names.kind
-                    )
-                }
-                lanai_api::Origin::Ours | lanai_api::Origin::Custom => message,
-            }));
+            return Err(unreadable(call, &format!("strict decoding error: {}", words.join(", "))));
         }
         FieldValidation::Warn => warnings.extend(words),
         FieldValidation::Strict | FieldValidation::Ignore => {}
     }
-    schema::fill(&mut object, &version.schema);
-    Ok(Decoded { object, warnings })
+    match call.kind.info.origin {
+        Origin::BuiltIn => lanai_api::core::fill(&call.kind.info, &mut object),
+        Origin::Ours | Origin::Custom => schema::fill(&mut object, &version.schema),
+    }
+    owners::put(&mut object, managed);
+    Ok(Decoded { object, owners, warnings })
+}
+
+/// The body is not an object of the kind, in the words of kube-apiserver for kinds of its own and for others.
+fn unreadable(call: &Call, why: &str) -> Status {
+    let kind = &call.kind.info.names.kind;
+    Status::bad_request(match call.kind.info.origin {
+        Origin::BuiltIn => {
+            format!("{kind} in version {:?} cannot be handled as a {kind}: {why}", call.path.gv.version)
+        }
+        Origin::Ours | Origin::Custom => why.to_owned(),
+    })
+}
+
+/// Texts of Kubernetes's own kinds that stand for something else, such as times and bytes, cannot be read at all if they are wrong. They are not
+/// repeated: they may be secrets that somebody forgot to encode.
+fn check_formats(call: &Call, object: &Value) -> Result<(), Status> {
+    if call.kind.info.origin != Origin::BuiltIn {
+        return Ok(());
+    }
+    let causes = schema::validate(object, None, &call.version()?.schema, &schema::Limits::default());
+    match causes.iter().find(|found| found.reason != cause::Reason::Required) {
+        None => Ok(()),
+        Some(found) => Err(unreadable(call, &format!("the value of {} does not fit its type", found.field))),
+    }
 }
 
 fn check_type(call: &Call, object: &mut Value) -> Result<(), Status> {
@@ -93,9 +143,9 @@ fn check_type(call: &Call, object: &mut Value) -> Result<(), Status> {
     if !object.is_object() {
         return Err(Status::bad_request("the object provided is not an object"));
     }
-    let kind = object["kind"].as_str().unwrap_or_default().to_owned();
-    let api_version = object["apiVersion"].as_str().unwrap_or_default().to_owned();
-    if kind.is_empty() && info.origin != lanai_api::Origin::BuiltIn {
+    let text = |name: &str| object[name].as_str().unwrap_or_default().to_owned();
+    let (kind, api_version) = (text("kind"), text("apiVersion"));
+    if kind.is_empty() && info.origin != Origin::BuiltIn {
         return Err(Status::bad_request("Object 'Kind' is missing in the body"));
     }
     if !api_version.is_empty() && api_version != expected {
@@ -141,53 +191,4 @@ pub(crate) fn place(call: &Call, object: &mut Value) -> Result<(), Status> {
         None if found.is_empty() => Ok(()),
         None => Err(Status::bad_request("namespace specified for an object that lives in none")),
     }
-}
-
-/// What is wrong with metadata that clients write.
-pub(crate) fn check_metadata(object: &Value) -> Vec<Cause> {
-    let metadata = &object["metadata"];
-    let mut causes = Vec::new();
-    let maps = [("labels", "metadata.labels"), ("annotations", "metadata.annotations")];
-    for (name, path) in maps {
-        match &metadata[name] {
-            Value::Null => {}
-            Value::Object(map) if name == "labels" => causes.extend(crate::labels::check_labels(path, map)),
-            Value::Object(map) => causes.extend(crate::labels::check_annotations(map)),
-            other => causes.push(Cause::wrong_type(&path.into(), other.clone(), "must be an object")),
-        }
-    }
-    for finalizer in meta::finalizers(object) {
-        let is_builtin = [meta::ORPHAN, meta::FOREGROUND, "kubernetes"].contains(&finalizer);
-        if !crate::labels::is_qualified_name(finalizer) {
-            causes.push(Cause::invalid(&"metadata.finalizers".into(), finalizer, crate::labels::NOT_A_NAME));
-        } else if !finalizer.contains('/') && !is_builtin {
-            let why = "name is neither a standard finalizer name nor is it fully qualified";
-            causes.push(Cause::invalid(&"metadata.finalizers".into(), finalizer, why));
-        }
-    }
-    causes.extend(check_owners(metadata));
-    causes
-}
-
-fn check_owners(metadata: &Value) -> Vec<Cause> {
-    let mut causes = Vec::new();
-    let mut controllers = 0;
-    for owner in metadata["ownerReferences"].as_array().into_iter().flatten() {
-        for field in ["apiVersion", "kind", "name", "uid"] {
-            if owner[field].as_str().unwrap_or_default().is_empty() {
-                let path = format!("metadata.ownerReferences.{field}");
-                causes.push(Cause::invalid(&path.as_str().into(), "", format!("{field} must not be empty")));
-            }
-        }
-        controllers += usize::from(owner["controller"] == true);
-    }
-    if controllers > 1 {
-        let why = "Only one reference can have Controller set to true";
-        causes.push(Cause::invalid(
-            &"metadata.ownerReferences".into(),
-            metadata["ownerReferences"].clone(),
-            why,
-        ));
-    }
-    causes
 }

@@ -225,7 +225,8 @@ impl Known {
             | Special::Secret
             | Special::ConfigMap
             | Special::ServiceAccount
-            | Special::Event => {}
+            | Special::Event
+            | Special::Lease => {}
         }
     }
 

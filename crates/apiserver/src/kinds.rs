@@ -1,12 +1,8 @@
 //! What is particular about some kinds.
 
-mod config;
 mod namespace;
-mod rbac;
 
 use jiff::Timestamp;
-use lanai_api::{Cause, FieldPath};
-use lanai_types::dns;
 use serde_json::Value;
 
 /// Kinds of which the server knows more than their schema says.
@@ -24,6 +20,8 @@ pub enum Special {
     ServiceAccount,
     /// Says what happened.
     Event,
+    /// Says who leads.
+    Lease,
     /// Rules.
     Role,
     /// Rules for all namespaces.
@@ -45,6 +43,7 @@ impl Special {
             ("", "ConfigMap") => Self::ConfigMap,
             ("", "ServiceAccount") => Self::ServiceAccount,
             ("" | "events.k8s.io", "Event") => Self::Event,
+            ("coordination.k8s.io", "Lease") => Self::Lease,
             ("rbac.authorization.k8s.io", "Role") => Self::Role,
             ("rbac.authorization.k8s.io", "ClusterRole") => Self::ClusterRole,
             ("rbac.authorization.k8s.io", "RoleBinding") => Self::RoleBinding,
@@ -67,41 +66,40 @@ impl Special {
             | Self::Secret
             | Self::ConfigMap
             | Self::ServiceAccount
-            | Self::Event => false,
+            | Self::Event
+            | Self::Lease => false,
+        }
+    }
+
+    /// True for kinds whose objects are made by `PUT` where there are none, as in kube-apiserver.
+    pub const fn is_made_by_update(self) -> bool {
+        match self {
+            Self::Event
+            | Self::Lease
+            | Self::Role
+            | Self::ClusterRole
+            | Self::RoleBinding
+            | Self::ClusterRoleBinding => true,
+            Self::No
+            | Self::Namespace
+            | Self::Secret
+            | Self::ConfigMap
+            | Self::ServiceAccount
+            | Self::Definition => false,
         }
     }
 
     /// Completes a new object, beyond what all kinds have in common.
     pub fn prepare_create(self, object: &mut Value) {
-        match self {
-            Self::Namespace => namespace::prepare_create(object),
-            Self::Secret => config::prepare_secret(object),
-            Self::Definition => lanai_api::crd::fill(object),
-            Self::No
-            | Self::ConfigMap
-            | Self::ServiceAccount
-            | Self::Event
-            | Self::Role
-            | Self::ClusterRole
-            | Self::RoleBinding
-            | Self::ClusterRoleBinding => {}
+        if self == Self::Namespace {
+            namespace::prepare_create(object);
         }
     }
 
     /// Takes over what an update of the object itself cannot change.
     pub fn prepare_update(self, new: &mut Value, old: &Value) {
-        match self {
-            Self::Namespace => namespace::prepare_update(new, old),
-            Self::Secret => config::prepare_secret(new),
-            Self::Definition => lanai_api::crd::fill(new),
-            Self::No
-            | Self::ConfigMap
-            | Self::ServiceAccount
-            | Self::Event
-            | Self::Role
-            | Self::ClusterRole
-            | Self::RoleBinding
-            | Self::ClusterRoleBinding => {}
+        if self == Self::Namespace {
+            namespace::prepare_update(new, old);
         }
     }
 
@@ -115,39 +113,6 @@ impl Special {
     /// True when nothing but `metadata.finalizers` could hold the object.
     pub fn is_released(self, object: &Value) -> bool {
         self != Self::Namespace || namespace::finalizers(object).is_empty()
-    }
-
-    /// What is wrong with an object, beyond its schema and metadata.
-    pub fn validate(self, new: &Value, old: Option<&Value>) -> Vec<Cause> {
-        match self {
-            Self::Secret => config::validate_secret(new, old),
-            Self::ConfigMap => config::validate_config_map(new, old),
-            Self::Role => rbac::validate_role(new, rbac::Urls::Refused),
-            Self::ClusterRole => rbac::validate_role(new, rbac::Urls::Taken),
-            Self::RoleBinding | Self::ClusterRoleBinding => rbac::validate_binding(new, old),
-            Self::Definition => lanai_api::crd::validate(new, old),
-            Self::No | Self::Namespace | Self::ServiceAccount | Self::Event => Vec::new(),
-        }
-    }
-
-    /// What is wrong with a name.
-    pub fn validate_name(self, name: &str) -> Vec<Cause> {
-        let field = FieldPath::from("metadata.name");
-        let problems = match self {
-            Self::Namespace => dns::check_label(name),
-            Self::Role | Self::ClusterRole | Self::RoleBinding | Self::ClusterRoleBinding => {
-                return rbac::validate_name(&field, name);
-            }
-            Self::No
-            | Self::Secret
-            | Self::ConfigMap
-            | Self::ServiceAccount
-            | Self::Event
-            | Self::Definition => dns::check_subdomain(name),
-        };
-        let problems = problems.err();
-        let problems = problems.iter().flat_map(lanai_types::dns::Problems::as_slice);
-        problems.map(|problem| Cause::invalid(&field, name, problem.to_string())).collect()
     }
 }
 

@@ -8,7 +8,7 @@
 //! | what is asked | `path`, `query`, `selector`, `accept`, `decode`, `route` |
 //! | who asks, and whether they may | [`identity`], [`authenticate`], [`tokens`], `impersonate`, [`policy`], `authorize`, `reviews` |
 //! | what is served | [`registry`], [`follower`], [`kinds`], `discovery` |
-//! | what is done | `verbs`, `scale`, `row`, `meta` |
+//! | what is done | `verbs`, `owners`, `scale`, `row`, `meta` |
 //! | what is answered | `view`, `reply`, `encode`, [`status`] |
 //! | what is watched over | [`limits`], `gate`, [`audit`], `metrics` |
 
@@ -25,10 +25,10 @@ mod gate;
 pub mod identity;
 mod impersonate;
 pub mod kinds;
-mod labels;
 pub mod limits;
 pub mod meta;
 mod metrics;
+mod owners;
 mod path;
 pub mod policy;
 mod query;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use form_urlencoded::parse;
 use lanai_api::Cause;
+use lanai_apply::Force;
 use lanai_store::Revision;
 
 use crate::status::{GroupResource, Status};
@@ -71,17 +72,22 @@ pub enum DryRun {
 
 impl DryRun {
     /// Reads `dryRun`, from the query or from options in a body.
-    pub fn parse<'a>(values: impl Iterator<Item = &'a str>) -> Result<Self, Status> {
+    fn read<'a>(values: impl Iterator<Item = &'a str>, causes: &mut Vec<Cause>) -> Self {
         let mut found = Self::No;
         for value in values {
             if value != "All" {
-                let kind = GroupResource { group: "meta.k8s.io".into(), resource: "CreateOptions".into() };
-                let error = Cause::not_supported(&"dryRun".into(), value, &["All"]);
-                return Err(Status::invalid(&kind, "", &[error]));
+                causes.push(Cause::not_supported(&"dryRun".into(), value, &["All"]));
             }
             found = Self::All;
         }
-        Ok(found)
+        found
+    }
+
+    /// Reads `dryRun` of a deletion, from the query and from the options in its body.
+    pub fn of_delete<'a>(values: impl Iterator<Item = &'a str>) -> Result<Self, Status> {
+        let mut causes = Vec::new();
+        let found = Self::read(values, &mut causes);
+        if causes.is_empty() { Ok(found) } else { Err(Written::Delete.refused(&causes)) }
     }
 }
 
@@ -97,19 +103,101 @@ pub enum FieldValidation {
 }
 
 impl FieldValidation {
-    /// Reads `fieldValidation`.
-    pub fn of(query: &Query) -> Result<Self, Status> {
+    fn read(query: &Query, causes: &mut Vec<Cause>) -> Self {
         match query.get("fieldValidation") {
-            None | Some("Warn") => Ok(Self::Warn),
-            Some("Ignore") => Ok(Self::Ignore),
-            Some("Strict") => Ok(Self::Strict),
+            None | Some("Warn") => Self::Warn,
+            Some("Ignore") => Self::Ignore,
+            Some("Strict") => Self::Strict,
             Some(other) => {
-                let kind = GroupResource { group: "meta.k8s.io".into(), resource: "CreateOptions".into() };
-                let error =
-                    Cause::not_supported(&"fieldValidation".into(), other, &["", "Ignore", "Strict", "Warn"]);
-                Err(Status::invalid(&kind, "", &[error]))
+                let known = ["", "Ignore", "Strict", "Warn"];
+                causes.push(Cause::not_supported(&"fieldValidation".into(), other, &known));
+                Self::Warn
             }
         }
+    }
+}
+
+/// How something is written: the options of each have a name of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// By `POST`.
+    Create,
+    /// By `PUT`.
+    Update,
+    /// By a patch.
+    Patch,
+    /// By server-side apply.
+    Apply,
+    /// By `DELETE`.
+    Delete,
+}
+
+impl Written {
+    fn refused(self, causes: &[Cause]) -> Status {
+        let name = match self {
+            Self::Create => "CreateOptions",
+            Self::Update => "UpdateOptions",
+            Self::Patch | Self::Apply => "PatchOptions",
+            Self::Delete => "DeleteOptions",
+        };
+        let kind = GroupResource { group: "meta.k8s.io".into(), resource: name.into() };
+        Status::invalid(&kind, "", causes)
+    }
+}
+
+/// The longest name of a field manager, in bytes.
+pub const MAX_MANAGER: usize = 128;
+
+/// What a write asks for beside its body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// Whether it is only a rehearsal.
+    pub dry_run: DryRun,
+    /// What is done about fields that the kind does not have.
+    pub validation: FieldValidation,
+    /// Who is to own what is written, if it is said.
+    pub manager: Option<String>,
+    /// Whether fields are taken from others.
+    pub force: Force,
+}
+
+impl WriteOptions {
+    /// What holds where nothing is said.
+    pub const NONE: Self =
+        Self { dry_run: DryRun::No, validation: FieldValidation::Warn, manager: None, force: Force::No };
+
+    /// Reads the options of a write.
+    pub fn of(query: &Query, written: Written) -> Result<Self, Status> {
+        let mut causes = Vec::new();
+        let manager = query.get("fieldManager").map(str::to_owned);
+        let field = "fieldManager".into();
+        match (written, &manager) {
+            (Written::Apply, None) => causes.push(Cause::required(&field, "is required for apply patch")),
+            (Written::Patch, _) if query.switch("force").is_some() => {
+                causes.push(Cause::forbidden(&"force".into(), "may not be specified for non-apply patch"));
+            }
+            _ => {}
+        }
+        match &manager {
+            Some(manager) if manager.len() > MAX_MANAGER => {
+                causes.push(Cause::too_long(&field, MAX_MANAGER));
+            }
+            Some(manager) if manager.chars().any(char::is_control) => {
+                causes.push(Cause::invalid(
+                    &field,
+                    manager.as_str(),
+                    "should only contain printable characters",
+                ));
+            }
+            Some(_) | None => {}
+        }
+        let dry_run = DryRun::read(query.all("dryRun"), &mut causes);
+        let validation = FieldValidation::read(query, &mut causes);
+        if !causes.is_empty() {
+            return Err(written.refused(&causes));
+        }
+        let force = if query.flag("force") { Force::Yes } else { Force::No };
+        Ok(Self { dry_run, validation, manager, force })
     }
 }
 

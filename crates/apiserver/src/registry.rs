@@ -64,12 +64,16 @@ pub struct VirtualWrite {
 /// Who does the writes of a virtual kind.
 ///
 /// Get, list and watch never come here: they see the rows that this writes. What is answered is in the store when it is answered, and what failed has left no row.
+///
+/// Objects come with their managed fields, which are to be kept; server-side apply and patches arrive as creations and updates like any other.
 #[async_trait]
 pub trait Virtual: Send + Sync {
     /// Makes an object; returns it as its row has it.
     async fn create(&self, write: VirtualWrite, object: Value) -> Result<Value, Status>;
 
     /// Replaces an object, whose row is `old`; returns the new one.
+    ///
+    /// Where the row is not `old` any more, [`Status::modified`] says so: then a request that named no version is computed again.
     async fn update(&self, write: VirtualWrite, old: Value, new: Value) -> Result<Value, Status>;
 
     /// Deletes an object that nothing holds any more.

@@ -141,7 +141,7 @@ pub(crate) async fn request_token(
 ) -> Result<Reply, Status> {
     let key = authentication.tokens.as_ref().ok_or_else(Status::method_not_allowed)?;
     let account = row::decode(&*core.find(call).await?)?;
-    let sent = decode::value(&call.content_type, &call.body)?;
+    let sent = decode::sent(call, "TokenRequest")?.value;
     let spec = &sent["spec"];
     if spec["boundObjectRef"].is_object() {
         return Err(Status::bad_request(

@@ -6,11 +6,13 @@ use lanai_api::kind::Scale;
 use serde_json::{Value, json};
 
 use crate::core::{Call, Core};
-use crate::decode;
+use crate::decode::{self, Decoded};
 use crate::meta;
+use crate::owners::Owners;
 use crate::reply::Reply;
 use crate::row;
 use crate::status::Status;
+use crate::verbs::patch::Patch;
 use crate::verbs::update::{self, Changed};
 use crate::view::Item;
 
@@ -25,14 +27,16 @@ pub(crate) async fn answer(core: &Core, verb: Verb, call: &Call, scale: &Scale) 
         | Verb::Patch
         | Verb::Update
         | Verb::Watch => {
-            let sent = decode::json(&call.body)?;
-            let changed = update::change(core, call, |old| {
-                let view = shown(old, scale);
-                let new =
-                    if verb == Verb::Patch { lanai_apply::merge::patch(&view, &sent) } else { sent.clone() };
-                Ok(replaced(old, &new, scale))
+            let ask = Ask::read(verb, call)?;
+            let done = update::change(core, call, |old| {
+                let sent = match &ask {
+                    Ask::Replace(sent) => sent.clone(),
+                    Ask::Patch(patch) => patch.applied(call, &shown(old, scale))?,
+                };
+                let object = replaced(old, &sent, scale);
+                Ok(Decoded { object, owners: Owners::ByChange, warnings: Vec::new() })
             });
-            match changed.await? {
+            match done.await?.changed {
                 Changed::To(Item::Row(stored, _)) | Changed::Gone(Item::Row(stored, _)) => {
                     row::decode(&stored)?
                 }
@@ -41,6 +45,21 @@ pub(crate) async fn answer(core: &Core, verb: Verb, call: &Call, scale: &Scale) 
         }
     };
     Ok(Reply::value(StatusCode::OK, call.accept.format, &shown(&object, scale)))
+}
+
+/// What is asked of a scale.
+enum Ask {
+    Replace(Value),
+    Patch(Patch),
+}
+
+impl Ask {
+    fn read(verb: Verb, call: &Call) -> Result<Self, Status> {
+        if verb == Verb::Patch {
+            return Ok(Self::Patch(Patch::read(call)?));
+        }
+        Ok(Self::Replace(decode::sent(call, "Scale")?.value))
+    }
 }
 
 fn pointer(path: &str) -> String {

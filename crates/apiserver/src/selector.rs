@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use lanai_api::names;
 use lanai_store::{Filter, Key, Kind, Prefix, Requirement, Subject, Test};
 
 use crate::status::Status;
@@ -221,17 +222,17 @@ fn one_label(text: &str) -> Result<(Requirement, &str), String> {
 }
 
 fn requirement(key: &str, test: Test) -> Result<Requirement, String> {
-    if !crate::labels::is_qualified_name(key) {
-        return Err(format!("key: Invalid value: {key:?}: {}", crate::labels::NOT_A_NAME));
+    if let Some(wrong) = names::qualified_name(key).first() {
+        return Err(format!("key: Invalid value: {key:?}: {wrong}"));
     }
     Ok(Requirement { subject: Subject::Label(key.to_owned()), test })
 }
 
 fn check_value(value: &str) -> Result<(), String> {
-    if crate::labels::is_value(value) {
-        return Ok(());
+    match names::label_value(value).first() {
+        None => Ok(()),
+        Some(wrong) => Err(format!("values: Invalid value: {value:?}: {wrong}")),
     }
-    Err(format!("values: Invalid value: {value:?}: {}", crate::labels::NOT_A_VALUE))
 }
 
 fn set(text: &str) -> Result<(BTreeSet<String>, &str), String> {

@@ -24,6 +24,7 @@ use crate::audit::{Audit, Line};
 use crate::authenticate::{Authentication, Connection};
 use crate::authorize::authorize;
 use crate::core::{Call, Chance, Clock, Core};
+use crate::decode;
 use crate::encode::{self, Body};
 use crate::follower::{Define, Follower};
 use crate::gate::{Gate, Pass};
@@ -33,11 +34,12 @@ use crate::limits::Limits;
 use crate::metrics::{Label, Metrics};
 use crate::path::{self, Target};
 use crate::policy::What;
-use crate::query::Query;
+use crate::query::{Query, WriteOptions, Written};
 use crate::registry::Registry;
 use crate::reply::{Reply, ReplyBody};
 use crate::route;
 use crate::status::{Reason, Status};
+use crate::verbs::patch;
 
 /// What a server is made of.
 pub struct Options {
@@ -195,7 +197,12 @@ where
     let content_type =
         parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let content_type = content_type.to_owned();
-    let call = Call { identity, path, kind, query, accept, content_type, body, now: (core.clock)() };
+    let options = match written(verb, &content_type) {
+        Some(written) => WriteOptions::of(&query, written)?,
+        None => WriteOptions::NONE,
+    };
+    let now = (core.clock)();
+    let call = Call { identity, path, kind, query, options, agent, accept, content_type, body, now };
     if verb == Verb::Watch {
         return Ok(held(route::objects(inner, verb, &call).await?, pass));
     }
@@ -216,6 +223,17 @@ const fn is_write(verb: Verb) -> bool {
     match verb {
         Verb::Create | Verb::Delete | Verb::DeleteCollection | Verb::Patch | Verb::Update => true,
         Verb::Get | Verb::List | Verb::Watch => false,
+    }
+}
+
+/// Which options a request takes. Those of deletions stand in their bodies as well, and are read there.
+fn written(verb: Verb, content_type: &str) -> Option<Written> {
+    match verb {
+        Verb::Create => Some(Written::Create),
+        Verb::Update => Some(Written::Update),
+        Verb::Patch if decode::media(content_type) == patch::APPLY => Some(Written::Apply),
+        Verb::Patch => Some(Written::Patch),
+        Verb::Delete | Verb::DeleteCollection | Verb::Get | Verb::List | Verb::Watch => None,
     }
 }
 
@@ -259,11 +277,12 @@ fn held(reply: Reply, pass: Pass) -> Reply {
     Reply { body, ..reply }
 }
 
-/// The first word of the program's name.
+/// The name of the program: what stands before the first slash.
 fn agent(headers: &HeaderMap) -> String {
-    let text = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("unknown");
-    let name = text.split(['/', ' ']).next().unwrap_or_default();
-    name.chars().filter(|c| !c.is_control()).take(128).collect()
+    let text = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let name = text.split('/').next().unwrap_or_default();
+    let name: String = name.chars().filter(|c| !c.is_control()).take(crate::query::MAX_MANAGER).collect();
+    if name.is_empty() { "unknown".to_owned() } else { name }
 }
 
 fn line(

@@ -6,6 +6,9 @@ use http::StatusCode;
 use lanai_store::error::Invalid;
 use serde_json::{Map, Value, json};
 
+/// The reason of a cause that names two versions of an object.
+const VERSION_CONFLICT: &str = "ResourceVersionConflict";
+
 /// A failure as Kubernetes clients know it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Status {
@@ -175,11 +178,17 @@ impl Status {
         );
         let message = format!("resourceVersion \"{shown}\" was sent, and \"{found}\" is there");
         status.details.get_or_insert_default().causes.push(Cause {
-            reason: "ResourceVersionConflict".into(),
+            reason: VERSION_CONFLICT.into(),
             message,
             field: "metadata.resourceVersion".into(),
         });
         status
+    }
+
+    /// True for what [`Status::modified`] makes: whoever named no version can try again.
+    pub fn is_overtaken(&self) -> bool {
+        let causes = self.details.iter().flat_map(|details| &details.causes);
+        self.reason == Reason::Conflict && causes.into_iter().any(|cause| cause.reason == VERSION_CONFLICT)
     }
 
     /// The object breaks rules; at least one.

@@ -2,24 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::meta;
-
-const LABEL: &str = "kubernetes.io/metadata.name";
-
 pub(super) fn prepare_create(object: &mut Value) {
-    object["spec"] = json!({"finalizers": ["kubernetes"]});
     object["status"] = json!({"phase": "Active"});
-    set_label(object);
 }
 
 pub(super) fn prepare_update(new: &mut Value, old: &Value) {
     new["spec"] = old["spec"].clone();
-    set_label(new);
-}
-
-fn set_label(object: &mut Value) {
-    let name = meta::name(object).to_owned();
-    meta::fields_of(&mut object["metadata"], "labels")[LABEL] = json!(name);
 }
 
 pub(super) fn finalizers(object: &Value) -> &[Value] {

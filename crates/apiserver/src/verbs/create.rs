@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use lanai_api::{Cause, schema};
-use lanai_store::{Error, Revision, Stored, Transaction, Write};
+use lanai_api::{Cause, Origin, schema};
+use lanai_store::{Error, Key, Revision, Stored, Transaction, Write};
 use serde_json::{Value, json};
 
 use crate::core::{Call, Core, MAX_ATTEMPTS};
 use crate::decode::{self, Decoded};
 use crate::meta;
+use crate::owners::tracked;
 use crate::query::DryRun;
 use crate::registry::{Backing, VirtualWrite};
 use crate::reply::Reply;
@@ -20,14 +21,21 @@ use crate::view::Item;
 /// `POST` to a collection.
 pub(crate) async fn create(core: &Core, call: &Call) -> Result<Reply, Status> {
     let decoded = decode::object(call)?;
-    let (item, warnings) = make(core, call, decoded).await?;
+    answer(call, make(core, call, decoded).await?)
+}
+
+/// A new object, and what the client is warned of.
+pub(crate) type Made = (Item, Vec<String>);
+
+/// The answer to a write that made an object.
+pub(crate) fn answer(call: &Call, (item, warnings): Made) -> Result<Reply, Status> {
     let view = call.view()?;
     Ok(Reply::whole(StatusCode::CREATED, view.accept.format, view.one(item)?).warn(warnings))
 }
 
 /// Makes an object, if there is none of its name.
-pub(crate) async fn make(core: &Core, call: &Call, decoded: Decoded) -> Result<(Item, Vec<String>), Status> {
-    let Decoded { object, warnings } = decoded;
+pub(crate) async fn make(core: &Core, call: &Call, decoded: Decoded) -> Result<Made, Status> {
+    let Decoded { object, owners, warnings } = decoded;
     let is_generated = meta::name(&object).is_empty() && !meta::text(&object, "generateName").is_empty();
     let mut attempt = 0;
     loop {
@@ -35,9 +43,9 @@ pub(crate) async fn make(core: &Core, call: &Call, decoded: Decoded) -> Result<(
         let mut object = object.clone();
         complete(core, call, &mut object)?;
         let name = meta::name(&object).to_owned();
+        let object = tracked(call, None, object, owners);
         check(call, &object)?;
         crate::authorize::check_escalation(core, call, &object).await?;
-        meta::metadata(&mut object).shift_remove("managedFields");
         let object = call.to_storage(object);
         if let Backing::Virtual(writer) = &call.kind.backing {
             let made = writer.create(virtual_write(call, &name)?, object).await?;
@@ -45,9 +53,9 @@ pub(crate) async fn make(core: &Core, call: &Call, decoded: Decoded) -> Result<(
         }
         let holds = core.namespace_holds(call, &name).await?;
         let key = call.kind.key(call.namespace(), &name)?;
-        if call.dry_run()? == DryRun::All {
+        if call.options.dry_run == DryRun::All {
             if core.store.get(&key).await?.is_some() {
-                return Err(Status::already_exists(&call.kind.resource(), &name));
+                return Err(there_is_one(core, call, &key).await);
             }
             return Ok((Item::Value(object), warnings));
         }
@@ -64,13 +72,23 @@ pub(crate) async fn make(core: &Core, call: &Call, decoded: Decoded) -> Result<(
                 return Ok((Item::Row(Arc::new(stored), revision), warnings));
             }
             Err(Error::Conflict { key: found, .. }) if found == key && !is_generated => {
-                return Err(Status::already_exists(&call.kind.resource(), &name));
+                return Err(there_is_one(core, call, &key).await);
             }
             // The namespace changed, or the generated name is taken.
             Err(Error::Conflict { .. }) if attempt < MAX_ATTEMPTS => {}
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// There is an object of that name, perhaps on its way out.
+async fn there_is_one(core: &Core, call: &Call, key: &Key) -> Status {
+    let mut status = Status::already_exists(&call.kind.resource(), key.name());
+    let found = core.store.get(key).await.ok().flatten();
+    if found.and_then(|stored| row::decode(&stored).ok()).is_some_and(|old| meta::is_terminating(&old)) {
+        status.message.insert_str(0, "object is being deleted: ");
+    }
+    status
 }
 
 /// What the server says about a new object.
@@ -81,8 +99,8 @@ fn complete(core: &Core, call: &Call, object: &mut Value) -> Result<(), Status> 
     }
     let generate = meta::text(object, "generateName").to_owned();
     if meta::name(object).is_empty() && !generate.is_empty() {
-        let base: String = generate.chars().take(253 - 5).collect();
-        meta::metadata(object).insert("name".into(), json!(format!("{base}{}", core.suffix())));
+        let name = lanai_api::meta::generated_name(&generate, &core.suffix());
+        meta::metadata(object).insert("name".into(), json!(name));
     }
     let metadata = meta::metadata(object);
     for owned in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"] {
@@ -131,20 +149,12 @@ pub(crate) fn tracks_generation(call: &Call) -> bool {
 }
 
 fn check(call: &Call, object: &Value) -> Result<(), Status> {
-    let name = meta::name(object);
-    let mut causes = Vec::new();
-    if name.is_empty() {
-        causes.push(Cause::required(&"metadata.name".into(), "name or generateName is required"));
-    } else {
-        causes.extend(call.kind.special.validate_name(name));
-    }
-    causes.extend(decode::check_metadata(object));
-    causes.extend(call.kind.special.validate(object, None));
-    causes.extend(by_schema(call, object, None)?);
+    let mut causes = lanai_api::meta::validate_create(object, &call.kind.info);
+    causes.extend(by_kind(call, object, None)?);
     if causes.is_empty() {
         return Ok(());
     }
-    Err(Status::invalid(&call.kind.kind(), name, &causes))
+    Err(Status::invalid(&call.kind.kind(), meta::name(object), &causes))
 }
 
 pub(crate) fn virtual_write(call: &Call, name: &str) -> Result<VirtualWrite, Status> {
@@ -152,17 +162,17 @@ pub(crate) fn virtual_write(call: &Call, name: &str) -> Result<VirtualWrite, Sta
         key: call.kind.key(call.namespace(), name)?,
         subresource: call.path.subresource.clone(),
         identity: call.identity.clone(),
-        dry_run: call.dry_run()?,
+        dry_run: call.options.dry_run,
     })
 }
 
-/// What the schema says is wrong. What may be a secret is not repeated.
-pub(crate) fn by_schema(call: &Call, new: &Value, old: Option<&Value>) -> Result<Vec<Cause>, Status> {
-    let mut causes = schema::validate(new, old, &call.version()?.schema, &schema::Limits::default());
-    if call.kind.protection() == lanai_store::Protection::Sealed {
-        for cause in &mut causes {
-            *cause = Cause::invalid(&cause.field, "<redacted>", "does not fit its type");
+/// What is wrong with what the kind itself says, beside metadata.
+pub(crate) fn by_kind(call: &Call, new: &Value, old: Option<&Value>) -> Result<Vec<Cause>, Status> {
+    let info = &call.kind.info;
+    Ok(match info.origin {
+        Origin::BuiltIn => lanai_api::core::validate(info, new, old),
+        Origin::Ours | Origin::Custom => {
+            schema::validate(new, old, &call.version()?.schema, &schema::Limits::default())
         }
-    }
-    Ok(causes)
+    })
 }

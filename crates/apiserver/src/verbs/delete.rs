@@ -99,8 +99,7 @@ pub(crate) async fn delete_collection(core: &Core, call: &Call) -> Result<Reply,
 }
 
 fn options(call: &Call) -> Result<Options, Status> {
-    let sent =
-        if call.body.is_empty() { Value::Null } else { decode::value(&call.content_type, &call.body)? };
+    let sent = if call.body.is_empty() { Value::Null } else { decode::sent(call, "DeleteOptions")?.value };
     if !sent.is_null() && !sent.is_object() {
         return Err(Status::bad_request("the options of a deletion are an object"));
     }
@@ -130,7 +129,7 @@ fn options(call: &Call) -> Result<Options, Status> {
     };
     let text = |name: &str| sent["preconditions"][name].as_str().map(str::to_owned);
     let in_body = sent["dryRun"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let dry_run = DryRun::parse(call.query.all("dryRun").chain(in_body))?;
+    let dry_run = DryRun::of_delete(call.query.all("dryRun").chain(in_body))?;
     Ok(Options { propagation, uid: text("uid"), version: text("resourceVersion"), dry_run })
 }
 

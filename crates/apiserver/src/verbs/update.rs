@@ -8,35 +8,61 @@ use lanai_store::{Error, Stored, Write};
 use serde_json::{Value, json};
 
 use crate::core::{Call, Core, MAX_ATTEMPTS};
-use crate::decode;
+use crate::decode::{self, Decoded};
 use crate::kinds;
 use crate::meta;
+use crate::owners;
 use crate::query::DryRun;
 use crate::registry::Backing;
 use crate::reply::Reply;
 use crate::row;
-use crate::status::Status;
-use crate::verbs::create::{accept_names, by_schema, tracks_generation, virtual_write};
+use crate::status::{Reason, Status};
+use crate::verbs::create::{self, accept_names, by_kind, tracks_generation, virtual_write};
+use crate::verbs::patch::authorize_creation;
 use crate::view::Item;
 
-/// `PUT` to an object.
+/// `PUT` to an object. Kinds that say so are made by it where there is none.
 pub(crate) async fn update(core: &Core, call: &Call) -> Result<Reply, Status> {
-    let decoded = decode::object(call)?;
-    let sent = decoded.object;
+    let sent = decode::object(call)?;
     let name = call.name()?;
-    let found = meta::name(&sent);
+    let found = meta::name(&sent.object);
     if found != name {
         let message = format!("the name of the object ({found}) does not match the name on the URL ({name})");
         return Err(Status::bad_request(message));
     }
-    let is_unconditional = meta::text(&sent, "resourceVersion").is_empty();
+    let is_unconditional = meta::text(&sent.object, "resourceVersion").is_empty();
     if is_unconditional && call.kind.info.origin != lanai_api::Origin::BuiltIn {
         let cause =
             Cause::invalid(&"metadata.resourceVersion".into(), json!(0), "must be specified for an update");
         return Err(Status::invalid(&call.kind.resource(), name, &[cause]));
     }
-    let changed = change(core, call, |_| Ok(sent.clone())).await?;
-    answer(call, changed, decoded.warnings)
+    let may_create = is_unconditional
+        && meta::uid(&sent.object).is_empty()
+        && call.path.subresource.is_none()
+        && call.kind.special.is_made_by_update();
+    for _ in 0..MAX_ATTEMPTS {
+        match change(core, call, |_| Ok(sent.clone())).await {
+            Err(status) if status.reason == Reason::NotFound && may_create => {}
+            done => return answer(call, done?),
+        }
+        authorize_creation(core, call).await?;
+        match create::make(core, call, sent.clone()).await {
+            // Somebody else was faster.
+            Err(status) if status.reason == Reason::AlreadyExists => {}
+            made => return create::answer(call, made?),
+        }
+    }
+    Err(overtaken(call, name))
+}
+
+fn overtaken(call: &Call, name: &str) -> Status {
+    Status::conflict(&call.kind.resource(), name, "too many others change it at the same time")
+}
+
+/// How an object became another one, and what the client is warned of.
+pub(crate) struct Done {
+    pub changed: Changed,
+    pub warnings: Vec<String>,
 }
 
 /// How an object became another one.
@@ -48,10 +74,10 @@ pub(crate) enum Changed {
 }
 
 /// The answer to a change.
-pub(crate) fn answer(call: &Call, changed: Changed, warnings: Vec<String>) -> Result<Reply, Status> {
-    let (Changed::To(item) | Changed::Gone(item)) = changed;
+pub(crate) fn answer(call: &Call, done: Done) -> Result<Reply, Status> {
+    let (Changed::To(item) | Changed::Gone(item)) = done.changed;
     let view = call.view()?;
-    Ok(Reply::whole(StatusCode::OK, view.accept.format, view.one(item)?).warn(warnings))
+    Ok(Reply::whole(StatusCode::OK, view.accept.format, view.one(item)?).warn(done.warnings))
 }
 
 /// Replaces an object by what `make` makes of it, in the version of the request.
@@ -60,18 +86,20 @@ pub(crate) fn answer(call: &Call, changed: Changed, warnings: Vec<String>) -> Re
 pub(crate) async fn change(
     core: &Core,
     call: &Call,
-    make: impl Fn(&Value) -> Result<Value, Status>,
-) -> Result<Changed, Status> {
+    make: impl Fn(&Value) -> Result<Decoded, Status>,
+) -> Result<Done, Status> {
     for _ in 0..MAX_ATTEMPTS {
         let stored = core.find(call).await?;
-        match once(core, call, &stored, &make).await {
+        let old = call.kind.info.convert(row::decode(&stored)?, &call.path.gv.version);
+        let wanted = make(&old)?;
+        let warnings = wanted.warnings.clone();
+        match once(core, call, &stored, old, wanted).await {
             Err(Attempt::Overtaken) => {}
             Err(Attempt::Failed(status)) => return Err(status),
-            Ok(changed) => return Ok(changed),
+            Ok(changed) => return Ok(Done { changed, warnings }),
         }
     }
-    let why = "too many others change it at the same time";
-    Err(Status::conflict(&call.kind.resource(), call.name()?, why))
+    Err(overtaken(call, call.name()?))
 }
 
 enum Attempt {
@@ -89,15 +117,17 @@ async fn once(
     core: &Core,
     call: &Call,
     stored: &Arc<Stored>,
-    make: &impl Fn(&Value) -> Result<Value, Status>,
+    old: Value,
+    wanted: Decoded,
 ) -> Result<Changed, Attempt> {
-    let old = call.kind.info.convert(row::decode(stored)?, &call.path.gv.version);
-    let mut new = make(&old)?;
+    let Decoded { object: mut new, owners, .. } = wanted;
     check_identity(call, &new, &old)?;
     decode::place(call, &mut new)?;
+    let managed = owners::take(&mut new);
     complete(call, &mut new, &old)?;
     accept_names(core, call, &mut new);
-    meta::metadata(&mut new).shift_remove("managedFields");
+    owners::put(&mut new, managed);
+    let mut new = owners::tracked(call, Some(&old), new, owners);
     check(call, &new, &old)?;
     crate::authorize::check_escalation(core, call, &new).await?;
     if new == old {
@@ -115,9 +145,13 @@ async fn once(
             writer.delete(write, new.clone()).await?;
             return Ok(Changed::Gone(Item::Value(new)));
         }
-        return Ok(Changed::To(Item::Value(writer.update(write, old, new).await?)));
+        return match writer.update(write, old, new).await {
+            Ok(made) => Ok(Changed::To(Item::Value(made))),
+            Err(status) if status.is_overtaken() => Err(Attempt::Overtaken),
+            Err(status) => Err(status.into()),
+        };
     }
-    if call.dry_run()? == DryRun::All {
+    if call.options.dry_run == DryRun::All {
         return Ok(Changed::To(Item::Value(new)));
     }
     let (key, expected) = (stored.key.clone(), stored.revision);
@@ -160,7 +194,7 @@ fn check_identity(call: &Call, new: &Value, old: &Value) -> Result<(), Status> {
 /// What clients cannot change, and what the sub-resource leaves alone.
 fn complete(call: &Call, new: &mut Value, old: &Value) -> Result<(), Status> {
     match call.path.subresource.as_deref() {
-        None => {
+        None | Some("scale") => {
             for owned in [
                 "uid",
                 "creationTimestamp",
@@ -203,25 +237,12 @@ fn take_over_field(new: &mut Value, old: &Value, name: &str) {
 }
 
 fn check(call: &Call, new: &Value, old: &Value) -> Result<(), Status> {
-    let name = meta::name(old);
-    let mut causes = decode::check_metadata(new);
-    if meta::is_terminating(old) {
-        let before = meta::finalizers(old);
-        let added: Vec<&str> =
-            meta::finalizers(new).into_iter().filter(|one| !before.contains(one)).collect();
-        if !added.is_empty() {
-            let why = format!(
-                "no new finalizers can be added if the object is being deleted, found new finalizers {added:?}"
-            );
-            causes.push(Cause::forbidden(&"metadata.finalizers".into(), why));
-        }
-    }
-    causes.extend(call.kind.special.validate(new, Some(old)));
-    causes.extend(by_schema(call, new, Some(old))?);
+    let mut causes = lanai_api::meta::validate_update(new, old);
+    causes.extend(by_kind(call, new, Some(old))?);
     if causes.is_empty() {
         return Ok(());
     }
-    Err(Status::invalid(&call.kind.kind(), name, &causes))
+    Err(Status::invalid(&call.kind.kind(), meta::name(old), &causes))
 }
 
 /// A new generation where what is wanted changed.
@@ -234,7 +255,10 @@ fn bump(call: &Call, new: &mut Value, old: &Value) {
         }
         wanted
     };
-    if tracks_generation(call) && call.path.subresource.is_none() && wanted(new) != wanted(old) {
+    if tracks_generation(call)
+        && call.path.subresource.as_deref() != Some("status")
+        && wanted(new) != wanted(old)
+    {
         let generation = meta::generation(old) + 1;
         meta::metadata(new).insert("generation".into(), json!(generation));
     }

@@ -369,9 +369,9 @@ fn nothing_secret_is_written_to_the_audit_log() {
     assert_eq!(world.send("POST", "/api/v1/namespaces/default/secrets", &secret).code, 201);
     let bad = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "t"}, "data": {"password": "hunter2-plain"}});
     let refused = world.send("POST", "/api/v1/namespaces/default/secrets", &bad);
-    assert!(refused.code == 422 && !refused.text.contains("hunter2"), "{}", refused.text);
+    assert!(refused.code == 400 && !refused.text.contains("hunter2"), "{}", refused.text);
     let log = std::fs::read_to_string(world.folder.path().join("audit.log")).unwrap();
-    assert!(log.contains("\"resource\":\"secrets\"") && log.contains("\"code\":422"), "{log}");
+    assert!(log.contains("\"resource\":\"secrets\"") && log.contains("\"code\":400"), "{log}");
     for file in std::fs::read_dir(world.folder.path()).unwrap() {
         let path = file.unwrap().path();
         let content = std::fs::read(&path).unwrap();
@@ -419,4 +419,34 @@ fn a_kind_that_users_define_is_served_at_once() {
         200
     );
     check(&world.get(widgets), 404, "NotFound");
+}
+
+#[test]
+fn some_kinds_are_made_by_put() {
+    let world = World::new();
+    let lease = |version: &str| {
+        json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l", "resourceVersion": version},
+               "spec": {"holderIdentity": "a", "leaseDurationSeconds": 15}})
+    };
+    let path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/l";
+    check(&world.send("PUT", path, &lease("7")), 404, "NotFound");
+    check(&world.send("PUT", path, &lease("")), 201, "");
+    check(&world.send("PUT", path, &lease("")), 200, "");
+    check(&world.send("PUT", &format!("{MAPS}/none"), &map("none", json!({}))), 404, "NotFound");
+}
+
+#[test]
+fn fields_that_stand_there_twice_are_told_or_refused() {
+    let world = World::new();
+    let send = |query: &str| {
+        let body = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"generateName":"x-"},"data":{"a":"1","a":"2"}}"#;
+        world.send_as(&Identity::server("test"), "POST", &format!("{MAPS}{query}"), "application/json", body)
+    };
+    let strict = send("?fieldValidation=Strict");
+    check(&strict, 400, "BadRequest");
+    assert!(strict.text.contains("duplicate field \\\"data.a\\\""), "{}", strict.text);
+    let warned = send("");
+    check(&warned, 201, "");
+    assert!(warned.headers["warning"].to_str().unwrap().contains("duplicate field"), "{:?}", warned.headers);
+    assert_eq!(warned.body["data"]["a"], "2");
 }

@@ -53,10 +53,14 @@ impl World {
     }
 
     pub fn with(limits: Limits) -> Self {
+        Self::of(|data| options(data, limits))
+    }
+
+    pub fn of(options: impl FnOnce(&Path) -> Options) -> Self {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let server = runtime.block_on(Server::start(options(folder.path(), limits))).unwrap();
+        let server = runtime.block_on(Server::start(options(folder.path()))).unwrap();
         let (api, stop) = (server.api(), CancellationToken::new());
         let running = Some(runtime.spawn(server.run(stop.clone())));
         Self { runtime, api, folder, stop, running }

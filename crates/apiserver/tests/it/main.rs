@@ -1,0 +1,6 @@
+//! The server over a store in memory.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests, in helpers too")]
+
+mod virtuals;
+mod world;
