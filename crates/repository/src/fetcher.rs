@@ -24,6 +24,17 @@ pub(crate) struct Fetcher<'a> {
     pub(crate) progress: &'a dyn Progress,
 }
 
+/// How much comes with the commits that are wanted.
+#[derive(Clone, Copy, PartialEq)]
+enum Past {
+    /// Nothing of their past, and nothing that other commits have which are here.
+    NoneUponOthers,
+    /// Nothing of their past.
+    None,
+    /// Everything.
+    All,
+}
+
 /// What the mirror has of what is wanted.
 enum Found {
     All(Vec<Content>),
@@ -98,7 +109,14 @@ impl Fetcher<'_> {
         let missing = self.missing(guard, wants)?;
         let session = self.remotes.session(self.url, self.progress)?;
         let refused = if session.may_ask_by_id() {
-            match self.receive(session, guard, &missing, History::None) {
+            let mut received = self.receive(session, guard, &missing, Past::NoneUponOthers);
+            let is_unfit = matches!(received, Err(session::Failure::Other(Error::Protocol { .. })));
+            if is_unfit && !guard.haves().is_empty() {
+                // What builds upon what is here could not be put together with it; all of it may be.
+                let session = self.remotes.session(self.url, self.progress)?;
+                received = self.receive(session, guard, &missing, Past::None);
+            }
+            match received {
                 Ok(updates) => return guard.record(&missing, &updates),
                 Err(session::Failure::Other(error)) => return Err(error),
                 Err(session::Failure::Unknown(id)) => return Err(self.one_unknown(id, &missing)),
@@ -112,16 +130,16 @@ impl Fetcher<'_> {
         let (session, refs) = self.remotes.session(self.url, self.progress)?.refs(&[], self.progress)?;
         let (tips, commits) = tips(&refs);
         let all_are_tips = missing.iter().all(|id| commits.contains(id));
-        let (wanted, history) = if all_are_tips && refused.is_none() {
-            (missing.clone(), History::None)
+        let (wanted, past) = if all_are_tips && refused.is_none() {
+            (missing.clone(), Past::NoneUponOthers)
         } else {
-            (tips, History::All)
+            (tips, Past::All)
         };
         if wanted.is_empty() {
             return Err(self.one_unknown(None, &missing));
         }
         // Over HTTP a listing and a transfer are one conversation; over ssh with the old protocol as well.
-        let updates = match self.receive(session, guard, &wanted, history) {
+        let updates = match self.receive(session, guard, &wanted, past) {
             Ok(updates) => updates,
             Err(session::Failure::Refused(error) | session::Failure::Other(error)) => return Err(error),
             Err(session::Failure::Unknown(id)) => return Err(self.one_unknown(id, &missing)),
@@ -138,13 +156,14 @@ impl Fetcher<'_> {
         session: session::Session,
         guard: &Guard<'_>,
         wants: &[ObjectId],
-        history: History,
+        past: Past,
     ) -> Result<ShallowUpdates, session::Failure> {
         let objects = Self::objects(guard).map_err(session::Failure::Other)?;
-        let (haves, shallow) = match history {
-            History::None => (guard.haves(), guard.shallow()),
+        let (haves, shallow, history) = match past {
+            Past::NoneUponOthers => (guard.haves(), guard.shallow(), History::None),
+            Past::None => (Vec::new(), BTreeSet::new(), History::None),
             // As if there were nothing, so that the past of commits that came without it comes along.
-            History::All => (Vec::new(), BTreeSet::new()),
+            Past::All => (Vec::new(), BTreeSet::new(), History::All),
         };
         let haves: Vec<_> = haves.into_iter().filter(|have| objects.exists(have)).collect();
         let packs = guard.packs();

@@ -12,7 +12,7 @@ use lanai_process::Connection;
 
 use crate::config::Config;
 use crate::progress::HookGuard;
-use crate::secret::Access;
+use crate::secret::{Access, KeyFiles};
 use crate::url::Place;
 use crate::{Cancel, Error, Limits, RemoteUrl};
 
@@ -28,7 +28,7 @@ pub(crate) struct Link {
     pub(crate) remote: RemoteUrl,
     cancel: Cancel,
     _hook: HookGuard,
-    _key: Option<tempfile::TempDir>,
+    _key: Option<KeyFiles>,
 }
 
 /// What a connection is opened for, and as whom.
@@ -74,8 +74,8 @@ impl Link {
                 (transport, None, hook)
             }
             Place::Ssh(url) => {
-                let (transport, program, folder) = ssh::connect(opening, url, &meter)?;
-                key = folder;
+                let (transport, program, files) = ssh::connect(opening, url, &meter)?;
+                key = files;
                 let killer = program.killer();
                 (transport, Some(program), cancel.on_cancel(move || killer.kill()))
             }

@@ -1,8 +1,10 @@
 //! Credentials that others keep, for remotes of a server.
 
 use std::fmt;
+use std::fs::{File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
 /// Where credentials are kept. Asked each time a connection is opened, so that a change counts from the next one on.
@@ -100,23 +102,47 @@ impl Access {
         }
     }
 
-    /// A folder with the key that only we can read; it goes away when it is dropped.
-    pub(crate) fn key_folder(&self) -> io::Result<Option<tempfile::TempDir>> {
+    /// The key and what goes with it, for a program that is given paths.
+    pub(crate) fn key_files(&self) -> io::Result<Option<KeyFiles>> {
         let Self::Given(credential) = self else { return Ok(None) };
         let Proof::SshKey { key, known_hosts } = &credential.proof else { return Ok(None) };
-        let folder = tempfile::TempDir::with_prefix("lanai-key-")?;
-        let write = |name: &str, text: &str| {
-            let path = folder.path().join(name);
-            let mut file = std::fs::File::options().create_new(true).write(true).mode(0o600).open(path)?;
-            file.write_all(text.trim_end().as_bytes())?;
-            file.write_all(b"\n")
-        };
-        write("key", key)?;
-        if let Some(known_hosts) = known_hosts {
-            write("known_hosts", known_hosts)?;
-        }
-        Ok(Some(folder))
+        let known_hosts = known_hosts.as_deref().map(nameless).transpose()?;
+        Ok(Some(KeyFiles { key: nameless(key)?, known_hosts }))
     }
+}
+
+/// Files without a name, which are gone with this process however it ends. A program of the same user can read them while
+/// this is held.
+pub(crate) struct KeyFiles {
+    key: File,
+    known_hosts: Option<File>,
+}
+
+impl KeyFiles {
+    /// Where the key is.
+    pub(crate) fn key(&self) -> String {
+        path(&self.key)
+    }
+
+    /// Where the keys of servers are that are trusted.
+    pub(crate) fn known_hosts(&self) -> Option<String> {
+        self.known_hosts.as_ref().map(path)
+    }
+}
+
+/// A file without a name that only its owner can read.
+fn nameless(text: &str) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    // It is made with what the process allows by default.
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    file.write_all(text.trim_end().as_bytes())?;
+    file.write_all(b"\n")?;
+    Ok(file)
+}
+
+/// The way to an open file of this process.
+fn path(file: &File) -> String {
+    format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }
 
 /// `Authorization` for a user and a password.

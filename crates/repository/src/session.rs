@@ -11,6 +11,8 @@ use gix_protocol::fetch::{Arguments, Response};
 use gix_protocol::handshake::Ref;
 use gix_protocol::ls_refs::RefPrefixes;
 use gix_protocol::{Command, Handshake, LsRefsCommand};
+use gix_transport::bstr::BString;
+use gix_transport::client::blocking_io::TransportV2Ext as _;
 use gix_transport::{Protocol, Service};
 use gix_utils::progress::Discard;
 use lanai_types::ByteSize;
@@ -39,6 +41,23 @@ pub(crate) struct Fetch<'a> {
     pub(crate) packs: &'a Path,
     /// Where objects are that the pack may build upon.
     pub(crate) objects: gix_odb::Handle,
+}
+
+impl Fetch<'_> {
+    /// Whether deltas may build upon what is here.
+    ///
+    /// The library that completes such packs goes wrong where the bases that it adds take as many bytes as headers that
+    /// become shorter save: entries are then taken to be where they were. With the past at hand they save little, and a
+    /// pack stands for itself. Without it, servers leave out what is here only from such packs; whoever asks for them asks
+    /// again for everything when one cannot be used.
+    fn may_be_thin(&self) -> bool {
+        self.history == History::None && !self.haves.is_empty()
+    }
+
+    /// Without a word about shallow commits the server would take it that we have their past as well.
+    fn usable_haves(&self, is_shallow: bool) -> &[ObjectId] {
+        if is_shallow || self.history == History::All { self.haves } else { &[] }
+    }
 }
 
 /// How much of the past is wanted.
@@ -183,32 +202,36 @@ fn receive(
     let version = handshake.server_protocol_version;
     let mut features = Command::Fetch.default_features(version, &handshake.capabilities);
     // With it the answer to a request that is refused would be wrapped once more.
-    features.retain(|(name, _)| *name != "sideband-all");
+    features.retain(|(name, _)| *name != "sideband-all" && (*name != "thin-pack" || fetch.may_be_thin()));
     features.push(agent());
     Response::check_required_features(version, &features).map_err(|cause| chain(&cause))?;
-    let mut arguments = Arguments::new(version, features, false);
-    if version == Protocol::V2 || handshake.capabilities.contains("no-progress") {
-        arguments.add_feature("no-progress");
-    }
-    let is_shallow = arguments.can_use_shallow();
-    for want in fetch.wants {
-        arguments.want(want);
-    }
-    if is_shallow {
-        for commit in fetch.shallow {
-            arguments.shallow(commit);
+    let mut reader = if version == Protocol::V2 {
+        let lines = question(fetch, features.iter().any(|(name, _)| *name == "shallow"));
+        let told = features.into_iter().filter(|(_, value)| value.is_some());
+        let invoked = link.transport.invoke(Command::Fetch.as_str(), told, Some(lines.into_iter()), false);
+        invoked.map_err(|cause| chain(&cause))?
+    } else {
+        let mut arguments = Arguments::new(version, features, false);
+        if handshake.capabilities.contains("no-progress") {
+            arguments.add_feature("no-progress");
         }
-        if fetch.history == History::None {
-            arguments.deepen(1);
+        let is_shallow = arguments.can_use_shallow();
+        for want in fetch.wants {
+            arguments.want(want);
         }
-    }
-    // Without a word about shallow commits the server would take it that we have their past as well.
-    let haves = if is_shallow || fetch.history == History::All { fetch.haves } else { &[] };
-    for have in haves {
-        arguments.have(have);
-    }
-
-    let mut reader = arguments.send(&mut link.transport, true).map_err(|cause| chain(&cause))?;
+        if is_shallow {
+            for commit in fetch.shallow {
+                arguments.shallow(commit);
+            }
+            if fetch.history == History::None {
+                arguments.deepen(1);
+            }
+        }
+        for have in fetch.usable_haves(is_shallow) {
+            arguments.have(have);
+        }
+        arguments.send(&mut link.transport, true).map_err(|cause| chain(&cause))?
+    };
     let response = Response::from_line_reader(version, &mut reader, true, false);
     let mut response = response.map_err(|cause| chain(&cause))?;
     response.append_v1_shallow_updates(handshake.v1_shallow_updates.clone());
@@ -261,6 +284,21 @@ fn receive(
     let done = u64::from(written.index.num_objects);
     progress.report(Report { phase: Phase::Receiving, done, total, bytes });
     Ok(response.shallow_updates().to_vec())
+}
+
+/// What is asked for in the second version of the protocol.
+fn question(fetch: &Fetch<'_>, is_shallow: bool) -> Vec<BString> {
+    // The library would always ask for packs that build upon what is here.
+    let mut lines = vec!["ofs-delta".to_owned(), "no-progress".to_owned()];
+    lines.extend(fetch.may_be_thin().then(|| "thin-pack".to_owned()));
+    lines.extend(fetch.wants.iter().map(|id| format!("want {id}")));
+    if is_shallow {
+        lines.extend(fetch.shallow.iter().map(|id| format!("shallow {id}")));
+        lines.extend((fetch.history == History::None).then(|| "deepen 1".to_owned()));
+    }
+    lines.extend(fetch.usable_haves(is_shallow).iter().map(|id| format!("have {id}")));
+    lines.push("done".to_owned());
+    lines.into_iter().map(BString::from).collect()
 }
 
 /// How many threads put objects in their places.

@@ -12,6 +12,7 @@ use lanai_process::{Command, Connection, Limits as ProcessLimits, Status};
 use super::Opening;
 use super::meter::{Meter, Metered};
 use crate::config::Config;
+use crate::secret::KeyFiles;
 use crate::url::Ssh;
 use crate::{Cancel, Error, Limits, RemoteUrl};
 
@@ -64,8 +65,8 @@ fn converse(
     Ok((Box::new(transport), connection))
 }
 
-/// A transport, the program that carries it, and the folder of its key.
-type Connected = (Box<dyn Transport>, Connection, Option<tempfile::TempDir>);
+/// A transport, the program that carries it, and its key.
+type Connected = (Box<dyn Transport>, Connection, Option<KeyFiles>);
 
 /// Starts ssh, as `GIT_SSH_COMMAND`, `core.sshCommand` or `GIT_SSH` want it.
 pub(super) fn connect(opening: &Opening<'_>, url: &Ssh, meter: &Arc<Meter>) -> Result<Connected, Error> {
@@ -97,7 +98,7 @@ pub(super) fn connect(opening: &Opening<'_>, url: &Ssh, meter: &Arc<Meter>) -> R
         };
         command = command.argument(option).argument(port.to_string());
     }
-    let key = access.key_folder().map_err(|cause| unreachable(format!("its key cannot be used: {cause}")))?;
+    let key = access.key_files().map_err(|cause| unreachable(format!("its key cannot be used: {cause}")))?;
     if !access.asks_helpers() && variant == Variant::OpenSsh {
         // What the user of the process could prove is not the caller's.
         for option in ["IdentityAgent=none", "IdentitiesOnly=yes"] {
@@ -108,14 +109,13 @@ pub(super) fn connect(opening: &Opening<'_>, url: &Ssh, meter: &Arc<Meter>) -> R
         }
         command = command.argument("-F").argument("none");
     }
-    if let Some(folder) = &key {
+    if let Some(files) = &key {
         if variant != Variant::OpenSsh {
             return Err(unreachable("a key of a credential needs OpenSSH".to_owned()));
         }
-        let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
-        command = command.argument("-i").argument(path("key"));
-        if folder.path().join("known_hosts").exists() {
-            command = command.argument("-o").argument(format!("UserKnownHostsFile={}", path("known_hosts")));
+        command = command.argument("-i").argument(files.key());
+        if let Some(known_hosts) = files.known_hosts() {
+            command = command.argument("-o").argument(format!("UserKnownHostsFile={known_hosts}"));
         }
     }
     let command = command.argument(host).argument(format!("{} {}", service_name(service), quoted(&url.path)));

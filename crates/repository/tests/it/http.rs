@@ -113,6 +113,24 @@ fn a_transfer_brings_only_what_is_new() {
     assert!(rest < 3_000, "{rest}");
 }
 
+/// What cannot be put together with what is here is asked for as a whole, and what was here stays.
+#[test]
+fn a_transfer_that_does_not_fit_to_the_first_brings_everything() {
+    let remote = Remote::new(Behaviour { spoil_thin: true, ..Behaviour::default() });
+    let remotes = remotes(remote.home.path(), &[]);
+    let first = remote.repository.commit(&[("f", "1")]);
+    read(&remotes, &remote.url(), &first, "").unwrap();
+    let second = remote.repository.commit(&[("f", "2")]);
+    assert!(listing(&read(&remotes, &remote.url(), &second, "").unwrap()).contains(&"100644 f 2".to_owned()));
+    let questions: Vec<_> =
+        remote.server.questions().into_iter().filter(|question| question.contains("want ")).collect();
+    let thin = questions.iter().map(|question| question.contains("thin-pack")).collect::<Vec<_>>();
+    assert_eq!(thin, [false, true, false], "{questions:?}");
+    let before = remote.server.requests().len();
+    read(&remotes, &remote.url(), &first, "").unwrap();
+    assert_eq!(remote.server.requests().len(), before, "it is here still");
+}
+
 /// The most bytes that a transfer was reported to have.
 #[derive(Default)]
 struct Largest(std::sync::atomic::AtomicU64);

@@ -8,6 +8,7 @@ mod life;
 mod outside;
 mod porch;
 mod pushes;
+mod sync;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -26,6 +26,8 @@ pub(crate) struct Behaviour {
     pub(crate) authorization: Option<String>,
     /// How many bytes of a pack it sends before it drops the connection, the first time.
     pub(crate) cut_after: Option<usize>,
+    /// Spoils packs whose deltas may build upon what the client has.
+    pub(crate) spoil_thin: bool,
     /// Begins to send a pack and then says nothing more.
     pub(crate) stall: bool,
     /// Sends requests for paths below the first to the second.
@@ -50,6 +52,7 @@ struct Shared {
     root: PathBuf,
     behaviour: Mutex<Behaviour>,
     requests: Mutex<Vec<String>>,
+    questions: Mutex<Vec<String>>,
     authorizations: Mutex<Vec<Option<String>>>,
     tls: Option<Arc<ServerConfig>>,
 }
@@ -83,6 +86,7 @@ impl Server {
             root: root.to_owned(),
             behaviour,
             requests: Mutex::default(),
+            questions: Mutex::default(),
             authorizations: Mutex::default(),
             tls,
         };
@@ -117,6 +121,11 @@ impl Server {
         self.shared.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// What was asked for with each request for a pack so far, as it was sent.
+    pub(crate) fn questions(&self) -> Vec<String> {
+        self.shared.questions.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The header `Authorization` of each request so far.
     pub(crate) fn authorizations(&self) -> Vec<Option<String>> {
         self.shared.authorizations.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -136,6 +145,10 @@ impl Shared {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(format!("{} {}", request.method, request.path));
+        if request.path.ends_with("/git-upload-pack") {
+            let question = String::from_utf8_lossy(&request.body).into_owned();
+            self.questions.lock().unwrap_or_else(PoisonError::into_inner).push(question);
+        }
         let authorization = request.headers.get("authorization").cloned();
         self.authorizations.lock().unwrap_or_else(PoisonError::into_inner).push(authorization);
         let behaviour = self.behaviour.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -162,7 +175,14 @@ impl Shared {
             self.behaviour().lose_pushes -= 1;
             return Ok(());
         }
-        let (status, headers, body) = self.backend(&request, &behaviour);
+        let (status, headers, mut body) = self.backend(&request, &behaviour);
+        if behaviour.spoil_thin
+            && String::from_utf8_lossy(&request.body).contains("thin-pack")
+            && let Some(at) = body.windows(4).position(|part| part == b"PACK")
+        {
+            // The number of objects.
+            body[at + 11] ^= 1;
+        }
         if is_push && behaviour.lose_answers > 0 {
             self.behaviour().lose_answers -= 1;
             return Ok(());

@@ -105,6 +105,44 @@ fn a_key_for_ssh_reads_and_writes() {
     assert!(!error.to_string().contains(key.lines().nth(1).unwrap()));
 }
 
+/// A key is given to ssh in a file without a name: who is killed leaves nothing behind. Without a key nothing of the user's is shown.
+#[test]
+fn a_key_for_ssh_is_in_no_folder() {
+    let world = World::new(Kind::Near);
+    let home = world.home.path();
+    let program = home.join("ssh");
+    // Notes what it was given, then does as a server does.
+    let text = format!(
+        "#!/bin/sh\nprintf '%s ' \"$@\" >> {0}/said\necho >> {0}/said\nfor last; do :; done\n\
+         while [ $# -gt 1 ]; do if [ \"$1\" = -i ]; then readlink \"$2\" >> {0}/said; cat \"$2\" >> {0}/said; \
+         stat -L -c %a \"$2\" >> {0}/said; fi; shift; done\nexec sh -c \"$last\"\n",
+        home.display()
+    );
+    std::fs::write(&program, text).unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let options = crate::options(home, &[("GIT_SSH_COMMAND", program.to_str().unwrap())]);
+    let secrets: Arc<dyn lanai_repository::Credentials> = world.secrets.clone();
+    let settings = lanai_repository::packages::Settings::new(home.join("own"), 7);
+    let all = lanai_repository::packages::Repositories::new(options, settings, secrets, Arc::new(NoJournal));
+    let all = Arc::new(all);
+    let known_hosts = Some("trusted".to_owned());
+    world.secrets.set("ns/key", Proof::SshKey { key: "the key itself".to_owned(), known_hosts });
+    let address = format!("ssh://host.example{}", world.folder.display());
+    write(&super::open(&all, &address, "ns/key", ""), Operation::CreateBranch).unwrap();
+    let said = std::fs::read_to_string(home.join("said")).unwrap();
+    let lines: Vec<_> = said.lines().collect();
+    assert!(lines[0].contains(" -o IdentityAgent=none -o IdentitiesOnly=yes -F none -i /proc/"), "{said}");
+    assert!(lines[0].contains(" -o UserKnownHostsFile=/proc/"), "{said}");
+    assert!(lines[1].ends_with(" (deleted)"), "{said}");
+    assert_eq!(lines[2..4], ["the key itself", "600"], "{said}");
+
+    std::fs::remove_file(home.join("said")).unwrap();
+    super::open(&all, &address, "", "").poll(&Silent).unwrap();
+    let said = std::fs::read_to_string(home.join("said")).unwrap();
+    let nothing = " -o IdentityAgent=none -o IdentitiesOnly=yes -o IdentityFile=none -F none host.example ";
+    assert!(said.contains(nothing), "{said}");
+}
+
 /// What a credential brings to trust counts for its remote, for reading and for writing.
 #[test]
 fn certificates_of_a_credential_are_trusted() {

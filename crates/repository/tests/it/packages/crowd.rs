@@ -181,14 +181,22 @@ fn a_process_that_publishes() {
 fn start(world: &World, name: usize) -> Child {
     let orders =
         [world.home.path().to_str().expect("a plain name"), &world.address, &name.to_string()].join("\n");
-    start_with("packages::crowd::a_process_that_publishes", CHILD, &orders)
+    start_with(world.home.path(), "packages::crowd::a_process_that_publishes", CHILD, &orders)
 }
 
-fn start_with(test: &str, variable: &str, orders: &str) -> Child {
+/// Starts a process that does what a test above says, and keeps what it says in the folder of its home.
+fn start_with(home: &Path, test: &str, variable: &str, orders: &str) -> Child {
     #[allow(clippy::disallowed_methods, reason = "a process that can be killed")]
     let mut command = Command::new(std::env::current_exe().expect("tests know where they are"));
     command.args(["--exact", test]).env(variable, orders);
-    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
+    let said = fs::File::create(home.join("said")).expect("a file");
+    let also = said.try_clone().expect("a file");
+    command.stdout(said).stderr(also).stdin(Stdio::null()).spawn().expect("it starts")
+}
+
+/// What the last process said, for who wonders why it failed.
+fn said(world: &World) -> String {
+    fs::read_to_string(world.home.path().join("said")).unwrap_or_default()
 }
 
 /// Processes publish and are killed at any moment; the next one settles what they left.
@@ -203,7 +211,7 @@ fn check_kills(kind: Kind, kills: usize) {
         let mut child = start(&world, kill);
         // Killed some time after its first publish has landed: the moment moves with each round.
         while !(1..=3).contains(&(count(&world).saturating_sub(published))) {
-            assert!(child.try_wait().expect("it can be asked").is_none(), "it runs until it is killed");
+            assert!(child.try_wait().expect("it can be asked").is_none(), "it runs on: {}", said(&world));
             thread::yield_now();
         }
         for _ in 0..(kill * 7919) % 20_000 {
@@ -326,7 +334,8 @@ fn check_killed_crowd(kind: Kind, writers: usize, publishes: usize, kills: usize
         let (home, address) = (world.home.path().to_owned(), world.address.clone());
         let orders = Orders { home, address, package: package.clone(), writers, publishes };
         loop {
-            let mut child = start_with("packages::crowd::a_process_of_many_writers", CROWD, &orders.text());
+            let test = "packages::crowd::a_process_of_many_writers";
+            let mut child = start_with(world.home.path(), test, CROWD, &orders.text());
             let begun = count_of(&world, &package);
             let enough = begun + (killed * 7919) % 12.min(writers * publishes);
             let ended = loop {
@@ -339,7 +348,7 @@ fn check_killed_crowd(kind: Kind, writers: usize, publishes: usize, kills: usize
                 thread::yield_now();
             };
             if let Some(ended) = ended {
-                assert!(ended.success(), "a process failed by itself");
+                assert!(ended.success(), "a process failed by itself: {}", said(&world));
                 break;
             }
             for _ in 0..(killed * 104_729) % 3_000_000 {
