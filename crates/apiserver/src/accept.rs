@@ -106,6 +106,7 @@ impl<'a> Term<'a> {
             "application/json" | "*/*" | "application/*" => Format::Json,
             "application/yaml" => Format::Yaml,
             media if media == Format::OpenApiProtobuf.media_type() => Format::OpenApiProtobuf,
+            "application/com.github.proto-openapi.spec.v2.v1.0+protobuf" => Format::OpenApiProtobuf,
             _ => return None,
         };
         let shape = match (self.get("as"), self.get("g"), self.get("v")) {

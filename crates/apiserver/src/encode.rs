@@ -41,10 +41,11 @@ pub(crate) fn response(
             (Reply::value(status.code, format, &status.to_value()), retry_after)
         }
     };
-    let Reply { code, format, body, warnings } = reply;
+    let Reply { code, format, body, warnings, extra } = reply;
     let mut response = match body {
         ReplyBody::Text(text) => Response::new(whole(Bytes::from_static(text.as_bytes()))),
-        ReplyBody::Whole(bytes) => compressed(headers, bytes),
+        ReplyBody::Whole(bytes) => compressed(headers, bytes.into()),
+        ReplyBody::Shared(bytes) => compressed(headers, bytes),
         ReplyBody::Stream(stream) => {
             let frames = stream.map(|bytes| Ok::<_, Infallible>(Frame::data(bytes)));
             Response::new(StreamBody::new(frames).boxed_unsync())
@@ -66,6 +67,9 @@ pub(crate) fn response(
     if code == StatusCode::UNAUTHORIZED {
         out.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"lanai\""));
     }
+    for (name, value) in extra {
+        out.insert(name, value);
+    }
     if is_head(method) {
         *response.body_mut() = whole(Bytes::new());
     }
@@ -76,17 +80,17 @@ fn whole(bytes: Bytes) -> Body {
     Full::new(bytes).boxed_unsync()
 }
 
-fn compressed(headers: &HeaderMap, bytes: Vec<u8>) -> Response<Body> {
+fn compressed(headers: &HeaderMap, bytes: Bytes) -> Response<Body> {
     let wanted = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     let takes_gzip = wanted
         .flat_map(|value| value.split(','))
         .any(|one| one.split(';').next().map(str::trim) == Some("gzip"));
     if !takes_gzip || bytes.len() < MIN_GZIP {
-        return Response::new(whole(bytes.into()));
+        return Response::new(whole(bytes));
     }
     let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 8), Compression::fast());
     let Ok(zipped) = encoder.write_all(&bytes).and_then(|()| encoder.finish()) else {
-        return Response::new(whole(bytes.into()));
+        return Response::new(whole(bytes));
     };
     let mut response = Response::new(whole(zipped.into()));
     response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));

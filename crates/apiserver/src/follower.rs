@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::documents::Documents;
 use crate::kinds::Special;
 use crate::policy::{Policy, RoleRef};
 use crate::registry::{Backing, Registered, Registry};
@@ -26,6 +27,8 @@ pub struct Snapshot {
     pub registry: Arc<Registry>,
     /// The rules.
     pub policy: Arc<Policy>,
+    /// What clients read about the kinds.
+    pub documents: Arc<Documents>,
 }
 
 /// Makes a kind from an object that defines one; none while it is not established.
@@ -56,6 +59,7 @@ struct Known {
     definitions: BTreeMap<String, Registered>,
     registry: Arc<Registry>,
     policy: Arc<Policy>,
+    documents: Arc<Documents>,
 }
 
 impl Follower {
@@ -75,6 +79,7 @@ impl Follower {
             define,
             definitions: BTreeMap::new(),
             policy: Arc::new(Policy::default()),
+            documents: Arc::default(),
         };
         let revision = known.read(store.as_ref()).await?;
         let current = Arc::new(RwLock::new(known.snapshot(revision)));
@@ -112,7 +117,12 @@ impl Follower {
 
 impl Known {
     fn snapshot(&self, revision: Revision) -> Snapshot {
-        Snapshot { revision, registry: self.registry.clone(), policy: self.policy.clone() }
+        Snapshot {
+            revision,
+            registry: self.registry.clone(),
+            policy: self.policy.clone(),
+            documents: self.documents.clone(),
+        }
     }
 
     /// Reads all from the beginning.
@@ -184,7 +194,9 @@ impl Known {
                     Change::Deleted { .. } => Presence::Gone,
                 };
                 self.take(&kind, subject, presence);
-                self.rebuild();
+                if kind.special == Special::Definition {
+                    self.rebuild();
+                }
             }
             self.publish(event.revision, current, told);
         }
@@ -239,6 +251,7 @@ impl Known {
             }
         }
         self.registry = Arc::new(registry);
+        self.documents = Arc::new(self.documents.next());
     }
 }
 

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | what is asked | `path`, `query`, `selector`, `accept`, `decode`, `route` |
 //! | who asks, and whether they may | [`identity`], [`authenticate`], [`tokens`], `impersonate`, [`policy`], `authorize`, `reviews` |
-//! | what is served | [`registry`], [`follower`], [`kinds`], `discovery` |
+//! | what is served | [`registry`], [`follower`], [`kinds`], `discovery`, [`documents`] |
 //! | what is done | `verbs`, `owners`, `scale`, `row`, `meta` |
 //! | what is answered | `view`, `reply`, `encode`, [`status`] |
 //! | what is watched over | [`limits`], `gate`, [`audit`], `metrics` |
@@ -19,6 +19,7 @@ mod authorize;
 mod core;
 mod decode;
 mod discovery;
+pub mod documents;
 mod encode;
 pub mod follower;
 mod gate;

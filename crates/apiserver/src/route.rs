@@ -9,6 +9,7 @@ use lanai_api::kind::SubResource;
 use crate::accept::{Accept, Format, Shape};
 use crate::core::{Call, Core};
 use crate::discovery::{self, Which};
+use crate::documents;
 use crate::path::{ResourcePath, Target};
 use crate::policy::{Ask, What};
 use crate::query::Query;
@@ -66,14 +67,20 @@ pub(crate) fn fixed(
     inner: &Inner,
     method: &Method,
     target: &Target,
+    query: &Query,
     headers: &HeaderMap,
 ) -> Result<Reply, Status> {
     if !matches!(*method, Method::GET | Method::HEAD) {
         return Err(Status::method_not_allowed());
     }
-    let accept = Accept::of(headers)?;
     let snapshot = inner.core.follower.snapshot();
     let registry = &snapshot.registry;
+    if let Target::Other(path) = target
+        && path.starts_with("/openapi/")
+    {
+        return documents::answer(&snapshot.documents, registry, path, query, headers);
+    }
+    let accept = Accept::of(headers)?;
     let found = match target {
         Target::CoreVersions if accept.shape == Shape::Discovery => {
             return Ok(aggregated(&discovery::aggregated(registry, Which::Core)));
@@ -99,12 +106,7 @@ fn aggregated(value: &serde_json::Value) -> Reply {
 }
 
 fn other(inner: &Inner, path: &str, accept: Accept) -> Result<Reply, Status> {
-    let text = |text: &'static str| Reply {
-        code: StatusCode::OK,
-        format: Format::Text,
-        body: ReplyBody::Text(text),
-        warnings: Vec::new(),
-    };
+    let text = |text: &'static str| Reply::raw(Format::Text, ReplyBody::Text(text));
     match path.trim_end_matches('/') {
         "/version" => Ok(Reply::value(StatusCode::OK, accept.format, &discovery::version())),
         "/healthz" | "/livez" | "/healthz/ping" | "/livez/ping" => Ok(text("ok")),
@@ -117,19 +119,24 @@ fn other(inner: &Inner, path: &str, accept: Accept) -> Result<Reply, Status> {
         }
         "/metrics" => {
             let body = inner.metrics.text(inner.requests.open(), inner.watches.open()).into_bytes();
-            Ok(Reply {
-                code: StatusCode::OK,
-                format: Format::Text,
-                body: ReplyBody::Whole(body),
-                warnings: Vec::new(),
-            })
+            Ok(Reply::raw(Format::Text, ReplyBody::Whole(body)))
         }
         "/openid/v1/jwks" => {
             let key = inner.authentication.tokens.as_ref().ok_or_else(Status::no_such_path)?;
             Ok(Reply::value(StatusCode::OK, Format::Json, &serde_json::json!({"keys": [key.public()]})))
         }
         "" => {
-            let paths = ["/api", "/apis", "/healthz", "/livez", "/metrics", "/readyz", "/version"];
+            let paths = [
+                "/api",
+                "/apis",
+                "/healthz",
+                "/livez",
+                "/metrics",
+                "/openapi/v2",
+                "/openapi/v3",
+                "/readyz",
+                "/version",
+            ];
             Ok(Reply::value(StatusCode::OK, accept.format, &serde_json::json!({"paths": paths})))
         }
         _ => Err(Status::no_such_path()),

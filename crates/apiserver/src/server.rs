@@ -166,7 +166,13 @@ where
     let core = &inner.core;
     let raw_path = parts.uri.path();
     if route::is_public(raw_path) {
-        return route::fixed(inner, &parts.method, &Target::Other(raw_path.to_owned()), &parts.headers);
+        return route::fixed(
+            inner,
+            &parts.method,
+            &Target::Other(raw_path.to_owned()),
+            &Query::default(),
+            &parts.headers,
+        );
     }
     let identity = authenticated(inner, parts).await?;
     let target = path::parse(raw_path)?;
@@ -176,7 +182,7 @@ where
     let Target::Objects(path) = target else {
         let _pass = inner.requests.enter(&identity.user)?;
         authorize(&core.follower, &identity, &ask).await?;
-        return route::fixed(inner, &parts.method, &target, &parts.headers);
+        return route::fixed(inner, &parts.method, &target, &query, &parts.headers);
     };
     let verb = route::verb(&parts.method, &path, &query)?;
     seen.verb = verb.as_str();
@@ -272,7 +278,7 @@ fn held(reply: Reply, pass: Pass) -> Reply {
                 })
                 .boxed(),
         ),
-        other @ (ReplyBody::Whole(_) | ReplyBody::Text(_)) => other,
+        other @ (ReplyBody::Whole(_) | ReplyBody::Shared(_) | ReplyBody::Text(_)) => other,
     };
     Reply { body, ..reply }
 }

@@ -1,5 +1,7 @@
 //! The documents that clients read.
 
+use std::path::Path;
+
 use lanai_api::{KindInfo, kinds, openapi};
 use serde_json::Value;
 
@@ -59,4 +61,39 @@ fn clients_find_kinds_and_parameters() {
     let account =
         &core["components"]["schemas"]["io.k8s.api.core.v1.ServiceAccount"]["properties"]["secrets"];
     assert_eq!(account["x-kubernetes-patch-merge-key"], "name");
+}
+
+/// What a client of ours sees is reviewed like code: a change of a document is a change of a file. `LANAI_WRITE_DOCUMENTS=1` writes them.
+#[test]
+fn the_documents_are_those_that_are_committed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/openapi");
+    let mut documents = vec![("v2.json".to_owned(), openapi::v2(&all()))];
+    for kind in all() {
+        for version in kind.served() {
+            let group = if kind.group.is_empty() { "core" } else { &kind.group };
+            let name = format!("v3.{group}.{}.json", version.name);
+            if documents.iter().all(|(found, _)| *found != name) {
+                documents.push((name, openapi::v3(&all(), &kind.group, &version.name)));
+            }
+        }
+    }
+    let is_writing = std::env::var_os("LANAI_WRITE_DOCUMENTS").is_some();
+    for (name, document) in &documents {
+        let path = folder.join(name);
+        let mut document = document.clone();
+        // It changes with every release.
+        document["info"]["version"] = "VERSION".into();
+        let text = format!("{}\n", serde_json::to_string_pretty(&document).expect("it is JSON"));
+        if is_writing {
+            std::fs::create_dir_all(&folder).expect("the folder can be made");
+            std::fs::write(&path, &text).expect("the file can be written");
+        }
+        let there = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            there == text,
+            "docs/openapi/{name} is not the document; see what changed with LANAI_WRITE_DOCUMENTS=1"
+        );
+    }
+    let files = std::fs::read_dir(&folder).expect("the folder is there").count();
+    assert_eq!(files, documents.len(), "docs/openapi has a document that nobody serves");
 }

@@ -10,7 +10,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::FutureExt;
 use futures_util::stream::{StreamExt, unfold};
-use http::StatusCode;
 use lanai_store::{
     At, Bookmarks, Change, Continue, Error, ListRequest, Revision, Signal, Watch, WatchFrom, WatchRequest,
 };
@@ -61,12 +60,7 @@ pub(crate) async fn watch(core: &Arc<Core>, call: &Call) -> Result<Reply, Status
         next_bookmark: Instant::now() + BOOKMARK_EVERY,
     };
     let stream = unfold(state, |mut state| async move { state.step().await.map(|bytes| (bytes, state)) });
-    Ok(Reply {
-        code: StatusCode::OK,
-        format: Format::Json,
-        body: ReplyBody::Stream(stream.boxed()),
-        warnings: Vec::new(),
-    })
+    Ok(Reply::raw(Format::Json, ReplyBody::Stream(stream.boxed())))
 }
 
 struct State {

@@ -38,7 +38,7 @@ impl Kubectl<'_> {
     }
 
     fn apply(&self, input: &str) -> String {
-        self.run(&["apply", "--validate=false", "-f", "-"], input).unwrap_or_else(|error| panic!("{error}"))
+        self.run(&["apply", "-f", "-"], input).unwrap_or_else(|error| panic!("{error}"))
     }
 }
 
@@ -72,8 +72,7 @@ fn kubectl_works_with_objects() {
     ]);
     let yaml = kubectl.ok(&["-n", "shop", "get", "cm", "c", "-o", "yaml"]);
     assert!(yaml.contains("  a: d\n  e: f\n"), "{yaml}");
-    let replaced =
-        kubectl.run(&["replace", "--validate=false", "-f", "-"], &yaml.replace("e: f", "e: g")).unwrap();
+    let replaced = kubectl.run(&["replace", "-f", "-"], &yaml.replace("e: f", "e: g")).unwrap();
     assert!(replaced.contains("replaced"), "{replaced}");
     assert!(kubectl.ok(&["-n", "shop", "describe", "cm", "c"]).contains("note: x"));
     kubectl.apply("apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: shop}\nstringData: {p: q}\n");
@@ -117,4 +116,72 @@ fn kubectl_applies() {
         "jsonpath={.spec.description} {.metadata.generation}",
     ]);
     assert_eq!(got, "ours 2");
+}
+
+#[test]
+fn kubectl_explains_and_validates() {
+    let Some(program) = kubectl("serve::kubectl::kubectl_explains_and_validates") else { return };
+    let world = World::new();
+    let kubectl = Kubectl { world: &world, program };
+    let explained = kubectl.ok(&["explain", "repositories.spec.git"]);
+    assert!(explained.contains("repo") && explained.contains("-required-"), "{explained}");
+    assert!(kubectl.ok(&["explain", "configmap.metadata"]).contains("ownerReferences"));
+    let definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: boats.sea.example}\nspec:\n  group: sea.example\n  scope: Namespaced\n  names: {plural: boats, kind: Boat}\n  versions:\n  - name: v1\n    served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        properties:\n          spec: {type: object, properties: {sails: {type: integer, description: How many sails it has.}}}\n";
+    kubectl.apply(definition);
+    assert!(kubectl.ok(&["explain", "boat.spec.sails"]).contains("How many sails it has."));
+    let boat =
+        "apiVersion: sea.example/v1\nkind: Boat\nmetadata: {name: b, namespace: default}\nspec: {sials: 3}\n";
+    for validation in ["--validate=strict", "--validate=true"] {
+        let refused = kubectl.run(&["apply", validation, "-f", "-"], boat).unwrap_err();
+        assert!(refused.contains("unknown field \"spec.sials\""), "{refused}");
+    }
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: default}\ndta: {a: b}\n";
+    let refused = kubectl.run(&["apply", "-f", "-"], map).unwrap_err();
+    assert!(refused.contains("unknown field \"dta\""), "{refused}");
+    kubectl.apply(&boat.replace("sials", "sails"));
+    assert_eq!(kubectl.ok(&["get", "boat", "b", "-o", "jsonpath={.spec.sails}"]), "3");
+}
+
+#[test]
+fn kubectl_applies_on_the_server() {
+    let Some(program) = kubectl("serve::kubectl::kubectl_applies_on_the_server") else { return };
+    let world = World::new();
+    let kubectl = Kubectl { world: &world, program };
+    let map = |value: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c, namespace: default}}\ndata: {{a: \"{value}\"}}\n"
+        )
+    };
+    let apply = |manager: &str, value: &str, more: &[&str]| {
+        let manager = format!("--field-manager={manager}");
+        let mut arguments = vec!["apply", "--server-side", manager.as_str(), "-f", "-"];
+        arguments.extend(more);
+        kubectl.run(&arguments, &map(value))
+    };
+    assert!(apply("ann", "1", &[]).unwrap().contains("serverside-applied"));
+    let refused = apply("bob", "2", &[]).unwrap_err();
+    assert!(refused.contains("conflict with \"ann\": .data.a"), "{refused}");
+    assert!(apply("bob", "2", &["--force-conflicts"]).unwrap().contains("serverside-applied"));
+    let shown = kubectl.ok(&["get", "cm", "c", "-o", "yaml", "--show-managed-fields"]);
+    assert!(shown.contains("manager: bob") && !shown.contains("manager: ann"), "{shown}");
+    kubectl.ok(&["patch", "cm", "c", "-p", "{\"data\":{\"b\":\"3\"}}"]);
+    assert_eq!(kubectl.ok(&["get", "cm", "c", "-o", "jsonpath={.data}"]), "{\"a\":\"2\",\"b\":\"3\"}");
+    let diff =
+        kubectl.run(&["diff", "--server-side", "--force-conflicts", "-f", "-"], &map("9")).unwrap_err();
+    assert_eq!(diff, "", "a difference is not an error of kubectl");
+    let tried = kubectl.run(
+        &[
+            "apply",
+            "--server-side",
+            "--dry-run=server",
+            "--force-conflicts",
+            "-o",
+            "jsonpath={.data.a}",
+            "-f",
+            "-",
+        ],
+        &map("9"),
+    );
+    assert_eq!(tried.unwrap(), "9");
+    assert_eq!(kubectl.ok(&["get", "cm", "c", "-o", "jsonpath={.data.a}"]), "2");
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests, in helpers too")]
 
 mod apply;
+mod documents;
 mod kubectl;
 mod requests;
 mod world;
