@@ -7,7 +7,7 @@
 //! | kinds | [`kind`], [`kinds`] (those that are always there), [`crd`] (those that users define) |
 //! | what objects look like | [`schema`] |
 //! | tables | [`column`], [`jsonpath`], [`age`] |
-//! | what schemas cannot say | [`meta`], [`core`] (Kubernetes's own kinds), [`decode`] (reading) |
+//! | what schemas cannot say | [`meta`], [`core`] (Kubernetes's own kinds), [`decode`], [`protobuf`] (reading) |
 //! | documents for clients | [`openapi`] |
 //! | what is wrong | [`cause`], [`names`] |
 
@@ -23,6 +23,7 @@ pub mod kinds;
 pub mod meta;
 pub mod names;
 pub mod openapi;
+pub mod protobuf;
 pub mod schema;
 pub mod time;
 

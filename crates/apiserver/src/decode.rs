@@ -1,6 +1,6 @@
 //! Bodies.
 
-use lanai_api::{Origin, cause, decode, schema};
+use lanai_api::{Origin, cause, decode, protobuf, schema};
 use lanai_types::limits::YamlLimits;
 use lanai_yaml::Stream;
 use serde_json::Value;
@@ -50,7 +50,21 @@ pub(crate) fn sent(call: &Call, kind: &str) -> Result<Sent, Status> {
             Ok(Sent { value: read.value, duplicates: read.duplicates })
         }
         "application/yaml" => Ok(Sent::plain(yaml(&call.body)?)),
-        other => Err(unsupported(&["application/json", "application/yaml"], other)),
+        protobuf::MEDIA_TYPE if call.kind.info.origin == Origin::BuiltIn || kind == "DeleteOptions" => {
+            let read = protobuf::read(&call.body).map_err(|error| {
+                Status::bad_request(format!(
+                    "the object provided is unrecognized (must be of type {kind}): {error}"
+                ))
+            })?;
+            Ok(Sent::plain(read))
+        }
+        other => {
+            let known: &[&str] = match call.kind.info.origin {
+                Origin::BuiltIn => &["application/json", "application/yaml", protobuf::MEDIA_TYPE],
+                Origin::Ours | Origin::Custom => &["application/json", "application/yaml"],
+            };
+            Err(unsupported(known, other))
+        }
     }
 }
 

@@ -2,5 +2,6 @@
 
 mod documents;
 mod kinds;
+mod protobuf;
 mod recorded;
 mod schemas;

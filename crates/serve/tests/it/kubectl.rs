@@ -185,3 +185,44 @@ fn kubectl_applies_on_the_server() {
     assert_eq!(tried.unwrap(), "9");
     assert_eq!(kubectl.ok(&["get", "cm", "c", "-o", "jsonpath={.data.a}"]), "2");
 }
+
+/// What kubectl makes of arguments it sends in protobuf.
+#[test]
+fn kubectl_creates_from_arguments() {
+    let Some(program) = kubectl("serve::kubectl::kubectl_creates_from_arguments") else { return };
+    let world = World::new();
+    let kubectl = Kubectl { world: &world, program };
+    kubectl.ok(&["create", "namespace", "shop"]);
+    kubectl.ok(&["-n", "shop", "create", "configmap", "c", "--from-literal=a=b"]);
+    assert_eq!(kubectl.ok(&["-n", "shop", "get", "cm", "c", "-o", "jsonpath={.data}"]), "{\"a\":\"b\"}");
+    kubectl.ok(&["-n", "shop", "create", "secret", "generic", "s", "--from-literal=p=q"]);
+    assert_eq!(
+        kubectl.ok(&["-n", "shop", "get", "secret", "s", "-o", "jsonpath={.data.p} {.type}"]),
+        "cQ== Opaque"
+    );
+    kubectl.ok(&["-n", "shop", "create", "serviceaccount", "robot"]);
+    kubectl.ok(&["-n", "shop", "create", "role", "reader", "--verb=get,list", "--resource=configmaps"]);
+    kubectl.ok(&[
+        "-n",
+        "shop",
+        "create",
+        "rolebinding",
+        "readers",
+        "--role=reader",
+        "--serviceaccount=shop:robot",
+    ]);
+    kubectl.ok(&["create", "clusterrole", "all", "--verb=*", "--resource=secrets"]);
+    kubectl.ok(&["create", "clusterrolebinding", "alls", "--clusterrole=all", "--user=bob"]);
+    let token = kubectl.ok(&["-n", "shop", "create", "token", "robot", "--duration=20m"]);
+    assert_eq!(token.trim().split('.').count(), 3, "it is a token");
+    assert!(kubectl.ok(&["auth", "whoami"]).contains("system:masters"));
+    assert!(kubectl.ok(&["auth", "can-i", "delete", "namespaces"]).starts_with("yes"));
+    let robot = ["--as=system:serviceaccount:shop:robot", "-n", "shop", "auth", "can-i"];
+    let may = |verb: &str| kubectl.run(&[&robot[..], &[verb, "configmaps"]].concat(), "");
+    assert_eq!(may("get").unwrap().trim(), "yes");
+    assert!(may("delete").is_err());
+    assert!(kubectl.ok(&["auth", "can-i", "--list"]).contains("*.*"));
+    kubectl.ok(&["-n", "shop", "delete", "cm", "c", "--now"]);
+    let strict = kubectl.run(&["-n", "shop", "create", "configmap", "Bad_Name"], "").unwrap_err();
+    assert!(strict.contains("metadata.name: Invalid value"), "{strict}");
+}

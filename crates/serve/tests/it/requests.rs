@@ -450,3 +450,24 @@ fn fields_that_stand_there_twice_are_told_or_refused() {
     assert!(warned.headers["warning"].to_str().unwrap().contains("duplicate field"), "{:?}", warned.headers);
     assert_eq!(warned.body["data"]["a"], "2");
 }
+
+#[test]
+fn bodies_in_protobuf_that_are_wrong_are_refused() {
+    let world = World::new();
+    let send = |path: &str, body: &[u8]| {
+        let request = http::Request::post(path).header("content-type", "application/vnd.kubernetes.protobuf");
+        world.request(&Identity::server("test"), request.body(body.to_vec().into()).unwrap())
+    };
+    let envelope = |kind: &str| {
+        let length = u8::try_from(kind.len()).unwrap();
+        [b"k8s\0\n".as_slice(), &[6 + length], b"\n\x02v1\x12", &[length], kind.as_bytes()].concat()
+    };
+    check(&send(MAPS, b"{}"), 400, "BadRequest");
+    check(&send(MAPS, b"k8s\0"), 400, "BadRequest");
+    check(&send(MAPS, b"k8s\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), 400, "BadRequest");
+    check(&send(MAPS, &envelope("Pod")), 400, "BadRequest");
+    check(&send(MAPS, &envelope("Secret")), 400, "BadRequest");
+    check(&send(MAPS, &envelope("ConfigMap")), 422, "Invalid");
+    let repositories = "/apis/config.porch.kpt.dev/v1alpha1/namespaces/default/repositories";
+    check(&send(repositories, &envelope("ConfigMap")), 415, "UnsupportedMediaType");
+}
