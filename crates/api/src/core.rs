@@ -12,7 +12,7 @@ pub use check::validate;
 /// Fills in what an object of one of Kubernetes's own kinds may leave out, as kube-apiserver does when it reads it. Nothing for other kinds.
 ///
 /// - `Secret`: the type `Opaque`; what stands in `stringData` goes to `data`.
-/// - `Namespace`: the finalizer `kubernetes`, the phase `Active`, and the label with its name.
+/// - `Namespace`: the label with its name.
 /// - Bindings of roles: the group of the role and of subjects.
 /// - Lists that are never absent, such as `rules`.
 pub fn fill(kind: &KindInfo, object: &mut Value) {
@@ -56,20 +56,6 @@ fn namespace(object: &mut Value) {
     let name = object["metadata"]["name"].clone();
     if name.as_str().is_some_and(|name| !name.is_empty()) {
         object["metadata"]["labels"]["kubernetes.io/metadata.name"] = name;
-    }
-    let spec = &mut object["spec"];
-    let has_ours =
-        spec["finalizers"].as_array().is_some_and(|list| list.iter().any(|one| one == "kubernetes"));
-    let is_deleted = !object["metadata"]["deletionTimestamp"].is_null();
-    if !has_ours && !is_deleted {
-        let finalizers = &mut object["spec"]["finalizers"];
-        match finalizers.as_array_mut() {
-            Some(list) => list.push("kubernetes".into()),
-            None => *finalizers = Value::Array(vec!["kubernetes".into()]),
-        }
-    }
-    if object["status"]["phase"].as_str().unwrap_or_default().is_empty() {
-        object["status"]["phase"] = "Active".into();
     }
 }
 

@@ -16,6 +16,18 @@ use crate::schema::{self, Limits};
 pub use accept::{Defined, accept};
 pub use check::validate;
 
+/// What can be done with what users define, in the order of discovery.
+const VERBS: [Verb; 8] = [
+    Verb::Delete,
+    Verb::DeleteCollection,
+    Verb::Get,
+    Verb::List,
+    Verb::Patch,
+    Verb::Create,
+    Verb::Update,
+    Verb::Watch,
+];
+
 /// Fills in what a definition may leave out: `singular`, `listKind`, the strategy of conversion, and the deprecation warning's absence.
 pub fn fill(object: &mut Value) {
     let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
@@ -69,7 +81,7 @@ pub fn kind(object: &Value) -> Result<KindInfo, Vec<Cause>> {
         },
         scope: if spec["scope"] == "Cluster" { Scope::Cluster } else { Scope::Namespaced },
         origin: Origin::Custom,
-        verbs: Verb::ALL.to_vec(),
+        verbs: VERBS.to_vec(),
         versions,
     })
 }

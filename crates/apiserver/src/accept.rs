@@ -73,10 +73,12 @@ impl Accept {
         terms.sort_by(|a, b| b.quality.total_cmp(&a.quality));
         terms.iter().find_map(Term::accept).ok_or_else(|| {
             let known = "application/json, application/yaml";
-            Status::new(
+            let mut status = Status::new(
                 Reason::NotAcceptable,
                 format!("only the following media types are accepted: {known}"),
-            )
+            );
+            status.details.get_or_insert_default();
+            status
         })
     }
 }

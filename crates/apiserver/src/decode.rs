@@ -58,12 +58,12 @@ pub(crate) fn sent(call: &Call, kind: &str) -> Result<Sent, Status> {
             })?;
             Ok(Sent::plain(read))
         }
-        other => {
+        _ => {
             let known: &[&str] = match call.kind.info.origin {
                 Origin::BuiltIn => &["application/json", "application/yaml", protobuf::MEDIA_TYPE],
                 Origin::Ours | Origin::Custom => &["application/json", "application/yaml"],
             };
-            Err(unsupported(known, other))
+            Err(unsupported(known))
         }
     }
 }
@@ -85,12 +85,11 @@ pub(crate) fn yaml(body: &[u8]) -> Result<Value, Status> {
 }
 
 /// 415.
-pub(crate) fn unsupported(known: &[&str], found: &str) -> Status {
+pub(crate) fn unsupported(known: &[&str]) -> Status {
     let known = known.join(", ");
     let message =
         format!("the body of the request was in an unknown format - accepted media types include: {known}");
-    let status = Status::new(Reason::UnsupportedMediaType, message);
-    status.because("UnexpectedServerResponse", format!("found \"{found}\""), "")
+    Status::new(Reason::UnsupportedMediaType, message)
 }
 
 /// Reads the object of a create or update.

@@ -56,7 +56,7 @@ pub(crate) fn response(
     out.insert(CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
     out.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
     for warning in warnings {
-        let text = warning.replace(['\\', '"'], "'");
+        let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
         if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{text}\"")) {
             out.append(WARNING, value);
         }

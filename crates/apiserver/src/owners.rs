@@ -15,7 +15,8 @@ pub(crate) enum Owners {
 }
 
 /// The object with the managed fields that it has after the write; `live` is the one that it replaces, in the same version.
-pub(crate) fn tracked(call: &Call, live: Option<&Value>, new: Value, owners: Owners) -> Value {
+pub(crate) fn tracked(call: &Call, live: Option<&Value>, mut new: Value, owners: Owners) -> Value {
+    meta::metadata(&mut new);
     match owners {
         Owners::Said => new,
         Owners::ByChange => lanai_apply::update(&call.kind.info, live, &new, &call.writer()),

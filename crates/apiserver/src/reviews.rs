@@ -1,6 +1,7 @@
 //! Questions that are answered at once and not kept: who am I, may I, whose token is this; and new tokens.
 
 use http::StatusCode;
+use lanai_api::Cause;
 use serde_json::{Map, Value, json};
 
 use crate::authenticate::Authentication;
@@ -9,10 +10,11 @@ use crate::core::{Call, Core};
 use crate::decode;
 use crate::identity::Identity;
 use crate::meta;
+use crate::owners::tracked;
 use crate::policy::{Ask, Decision, Rule, What};
 use crate::reply::Reply;
 use crate::row;
-use crate::status::Status;
+use crate::status::{GroupResource, Status};
 use crate::tokens::{Account, Claims, Reference};
 
 /// How long a token is good if nobody says, in seconds.
@@ -28,11 +30,14 @@ pub(crate) async fn answer(
     authentication: &Authentication,
     call: &Call,
 ) -> Result<Reply, Status> {
-    let mut review = decode::object(call)?.object;
+    let sent = decode::object(call)?;
+    let mut review = tracked(call, None, sent.object, sent.owners);
     review["status"] = match call.kind.info.names.kind.as_str() {
         "SelfSubjectReview" => json!({"userInfo": user_info(&call.identity)}),
-        "SelfSubjectAccessReview" => access(core, &call.identity, &review["spec"]).await?,
-        "SubjectAccessReview" => access(core, &subject(&review["spec"]), &review["spec"]).await?,
+        "SelfSubjectAccessReview" => access(core, &call.identity, &review["spec"], Vec::new()).await?,
+        "SubjectAccessReview" => {
+            access(core, &subject(&review["spec"]), &review["spec"], subject_causes(&review["spec"])).await?
+        }
         "LocalSubjectAccessReview" => {
             let namespace = call.namespace().unwrap_or_default();
             if review["spec"]["resourceAttributes"]["namespace"] != namespace {
@@ -40,7 +45,7 @@ pub(crate) async fn answer(
                     "spec.resourceAttributes.namespace must be the namespace of the request",
                 ));
             }
-            access(core, &subject(&review["spec"]), &review["spec"]).await?
+            access(core, &subject(&review["spec"]), &review["spec"], subject_causes(&review["spec"])).await?
         }
         "SelfSubjectRulesReview" => {
             let namespace = review["spec"]["namespace"].as_str().unwrap_or_default();
@@ -50,8 +55,11 @@ pub(crate) async fn answer(
         "TokenReview" => token(core, authentication, call, &review["spec"]).await?,
         _ => return Err(Status::method_not_allowed()),
     };
-    let fields = meta::metadata(&mut review);
-    fields.entry("creationTimestamp").or_insert(Value::Null);
+    let made = match call.kind.info.names.kind.as_str() {
+        "SelfSubjectReview" => meta::time(call.now),
+        _ => Value::Null,
+    };
+    meta::metadata(&mut review).insert("creationTimestamp".into(), made);
     Ok(Reply::value(StatusCode::CREATED, call.accept.format, &review))
 }
 
@@ -74,7 +82,22 @@ fn subject(spec: &Value) -> Identity {
     Identity { user: spec["user"].as_str().unwrap_or_default().to_owned(), groups, ..Identity::default() }
 }
 
-async fn access(core: &Core, identity: &Identity, spec: &Value) -> Result<Value, Status> {
+/// Somebody must be asked about.
+fn subject_causes(spec: &Value) -> Vec<Cause> {
+    let has_user = spec["user"].as_str().is_some_and(|user| !user.is_empty());
+    let has_group = spec["groups"].as_array().is_some_and(|groups| !groups.is_empty());
+    if has_user || has_group {
+        return Vec::new();
+    }
+    vec![Cause::invalid(&"spec.user".into(), "", "at least one of user or group must be specified")]
+}
+
+async fn access(
+    core: &Core,
+    identity: &Identity,
+    spec: &Value,
+    mut causes: Vec<Cause>,
+) -> Result<Value, Status> {
     let text = |part: &Value, name: &str| part[name].as_str().unwrap_or_default().to_owned();
     let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     let ask = match (resource.is_object(), path.is_object()) {
@@ -91,9 +114,14 @@ async fn access(core: &Core, identity: &Identity, spec: &Value) -> Result<Value,
         (false, true) => Ask { verb: text(path, "verb"), what: What::Path(text(path, "path")) },
         _ => {
             let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-            return Err(Status::bad_request(why));
+            causes.insert(0, Cause::invalid(&"spec.resourceAttributes".into(), resource.clone(), why));
+            Ask { verb: String::new(), what: What::Path(String::new()) }
         }
     };
+    if !causes.is_empty() {
+        let kind = GroupResource { group: "authorization.k8s.io".into(), resource: String::new() };
+        return Err(Status::invalid(&kind, "", &causes));
+    }
     Ok(match authorize::decide(&core.follower, identity, &ask).await? {
         Decision::Allowed(why) => json!({"allowed": true, "reason": why}),
         Decision::Denied => json!({"allowed": false}),
@@ -129,7 +157,7 @@ async fn token(
         Some(identity) => {
             json!({"authenticated": true, "user": user_info(&identity), "audiences": audiences})
         }
-        None => json!({"authenticated": false, "error": "the token is not valid here"}),
+        None => json!({"user": {}, "error": "invalid bearer token"}),
     })
 }
 
@@ -151,11 +179,8 @@ pub(crate) async fn request_token(
     let seconds = spec["expirationSeconds"].as_i64().unwrap_or(TOKEN_TIME);
     if seconds < MIN_TOKEN_TIME {
         let why = format!("may not specify a duration less than {} minutes", MIN_TOKEN_TIME / 60);
-        let cause = lanai_api::Cause::invalid(&"spec.expirationSeconds".into(), seconds, why);
-        let kind = crate::status::GroupResource {
-            group: "authentication.k8s.io".into(),
-            resource: "TokenRequest".into(),
-        };
+        let cause = Cause::invalid(&"spec.expirationSeconds".into(), seconds, why);
+        let kind = GroupResource { group: "authentication.k8s.io".into(), resource: "TokenRequest".into() };
         return Err(Status::invalid(&kind, call.name()?, &[cause]));
     }
     let mut audiences: Vec<String> = spec["audiences"]

@@ -295,7 +295,7 @@ impl Details {
 
 impl From<&lanai_api::Cause> for Cause {
     fn from(cause: &lanai_api::Cause) -> Self {
-        let field = cause.field.as_str().to_owned();
+        let field = cause.field.to_string();
         Self { reason: cause.reason.code().into(), message: cause.message(), field }
     }
 }

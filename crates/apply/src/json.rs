@@ -31,8 +31,12 @@ pub fn patch(object: &Value, patch: &Value) -> Result<Value, Error> {
     if operations.len() > MAX_OPERATIONS {
         return Err(Error::TooMany(operations.len()));
     }
+    if !operations.iter().all(Value::is_object) {
+        return Err(Error::Decode("an operation is not an object".to_owned()));
+    }
+    // kube-apiserver finds out that it does not know an operation when it comes to it.
     let operations: json_patch::Patch =
-        serde_json::from_value(patch.clone()).map_err(|error| Error::Decode(error.to_string()))?;
+        serde_json::from_value(patch.clone()).map_err(|error| Error::Failed(error.to_string()))?;
     let mut patched = object.clone();
     json_patch::patch(&mut patched, &operations).map_err(|error| Error::Failed(error.to_string()))?;
     Ok(patched)
@@ -52,7 +56,8 @@ mod tests {
         let bad = json!([{"op": "remove", "path": "/a"}, {"op": "test", "path": "/list/0", "value": 9}]);
         assert!(matches!(patch(&object, &bad), Err(Error::Failed(_))));
         assert!(matches!(patch(&object, &json!({"a": 1})), Err(Error::Decode(_))));
-        assert!(matches!(patch(&object, &json!([{"op": "fly"}])), Err(Error::Decode(_))));
+        assert!(matches!(patch(&object, &json!([1])), Err(Error::Decode(_))));
+        assert!(matches!(patch(&object, &json!([{"op": "fly"}])), Err(Error::Failed(_))));
     }
 
     #[test]

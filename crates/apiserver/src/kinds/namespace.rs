@@ -2,7 +2,15 @@
 
 use serde_json::{Value, json};
 
+/// The finalizer of the controller that empties it.
+const FINALIZER: &str = "kubernetes";
+
 pub(super) fn prepare_create(object: &mut Value) {
+    let mut finalizers = finalizers(object).to_vec();
+    if !finalizers.iter().any(|one| one == FINALIZER) {
+        finalizers.push(FINALIZER.into());
+    }
+    object["spec"]["finalizers"] = finalizers.into();
     object["status"] = json!({"phase": "Active"});
 }
 

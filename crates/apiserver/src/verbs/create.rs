@@ -37,13 +37,14 @@ pub(crate) fn answer(call: &Call, (item, warnings): Made) -> Result<Reply, Statu
 pub(crate) async fn make(core: &Core, call: &Call, decoded: Decoded) -> Result<Made, Status> {
     let Decoded { object, owners, warnings } = decoded;
     let is_generated = meta::name(&object).is_empty() && !meta::text(&object, "generateName").is_empty();
+    // What the server adds is nobody's.
+    let object = tracked(call, None, object, owners);
     let mut attempt = 0;
     loop {
         attempt += 1;
         let mut object = object.clone();
         complete(core, call, &mut object)?;
         let name = meta::name(&object).to_owned();
-        let object = tracked(call, None, object, owners);
         check(call, &object)?;
         crate::authorize::check_escalation(core, call, &object).await?;
         let object = call.to_storage(object);

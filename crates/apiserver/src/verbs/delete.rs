@@ -103,6 +103,9 @@ fn options(call: &Call) -> Result<Options, Status> {
     if !sent.is_null() && !sent.is_object() {
         return Err(Status::bad_request("the options of a deletion are an object"));
     }
+    if sent["kind"].as_str().is_some_and(|kind| !kind.is_empty() && kind != "DeleteOptions") {
+        return Err(Status::bad_request("the options of a deletion are of the kind DeleteOptions"));
+    }
     let policy = sent["propagationPolicy"].as_str().or_else(|| call.query.get("propagationPolicy"));
     let orphan = sent["orphanDependents"].as_bool();
     let refused = |cause: Cause| {

@@ -64,7 +64,11 @@ impl Patch {
                     Origin::BuiltIn => &[JSON, MERGE, STRATEGIC, APPLY],
                     Origin::Ours | Origin::Custom => &[JSON, MERGE, APPLY],
                 };
-                Err(decode::unsupported(known, other))
+                let mut status = decode::unsupported(known);
+                if other != STRATEGIC {
+                    status.details.get_or_insert_default();
+                }
+                Err(status)
             }
         }
     }

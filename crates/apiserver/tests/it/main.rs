@@ -2,5 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests, in helpers too")]
 
+mod replay;
 mod virtuals;
 mod world;

@@ -57,11 +57,29 @@ impl World {
     /// Sends a request as somebody who may do everything.
     pub async fn send(&self, method: &str, path: &str, media: &str, body: &Value) -> (u16, Value) {
         let body = if body.is_null() { String::new() } else { body.to_string() };
-        let request = Request::builder().method(method).uri(path).header("content-type", media);
-        let request = request.body(Full::<Bytes>::from(body)).unwrap();
-        let response = self.api.acting_as(Identity::server("test")).call(request).await.unwrap();
-        let code = response.status().as_u16();
-        let bytes = response.into_body().collect().await.unwrap().to_bytes();
-        (code, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+        let answer = self.ask(method, path, &[("content-type".to_owned(), media.to_owned())], body).await;
+        (answer.code, answer.body)
     }
+
+    /// The same, with headers.
+    pub async fn ask(&self, method: &str, path: &str, headers: &[(String, String)], body: String) -> Answer {
+        let request = Request::builder().method(method).uri(path);
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(name, value));
+        let request = request.body(Full::<Bytes>::from(body)).unwrap();
+        let admin = Identity::known("admin", ["system:masters".to_owned()]);
+        let response = self.api.acting_as(admin).call(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        Answer { code: parts.status.as_u16(), headers: parts.headers, body, text }
+    }
+}
+
+/// An answer, read to its end.
+pub struct Answer {
+    pub code: u16,
+    pub headers: http::HeaderMap,
+    pub body: Value,
+    pub text: String,
 }
