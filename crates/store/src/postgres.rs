@@ -12,9 +12,10 @@ mod schema;
 mod seen;
 mod session;
 mod statement;
+mod tls;
 mod writer;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 
 use async_trait::async_trait;
@@ -34,9 +35,11 @@ use crate::{Error, Filter, Key, Limits, Revision, Store, Stored, check};
 use follow::Follower;
 use query::Readers;
 use session::{Address, Link, Session};
+use tls::Tls;
 use writer::{Message, Writer};
 
 pub use session::Fault;
+pub use tls::Error as TlsError;
 
 /// How a store is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,11 +50,13 @@ pub struct Options {
     pub readers: usize,
     /// The schema that holds the tables: a lower-case letter, then letters, digits and underscores.
     pub schema: String,
+    /// A file with the certificates (PEM) of those who vouch for the server, in place of the system's. Of use with `sslmode=require` only.
+    pub authorities: Option<PathBuf>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { limits: Limits::DEFAULT, readers: 4, schema: "lanai".into() }
+        Self { limits: Limits::DEFAULT, readers: 4, schema: "lanai".into(), authorities: None }
     }
 }
 
@@ -69,6 +74,9 @@ pub enum OpenError {
         /// The name.
         raw: String,
     },
+    /// The connection cannot be encrypted.
+    #[error("the connection to the PostgreSQL server cannot be encrypted")]
+    Tls(#[from] tls::Error),
     /// The server cannot be asked, or refuses.
     #[error("the PostgreSQL server cannot be used")]
     Server(#[from] Fault),
@@ -117,14 +125,16 @@ impl Drop for Inner {
 }
 
 impl PostgresStore {
-    /// Opens the store of a server, or makes one. The address is a connection string as libpq has it, without TLS.
+    /// Opens the store of a server, or makes one. The address is a connection string as libpq has it. With `sslmode=require` connections
+    /// are encrypted, and the server must be the one that its certificate says (libpq's `verify-full`); otherwise they are not.
     ///
     /// The key file is that of this process; processes of one store have the same keys. The first process notes which; one that has others is
     /// refused.
     pub async fn open(address: &str, key_file: &Path, options: Options) -> Result<Self, OpenError> {
-        let config = address.parse().map_err(OpenError::Address)?;
+        let config: tokio_postgres::Config = address.parse().map_err(OpenError::Address)?;
         check_schema(&options.schema)?;
-        let address = Address::new(config, options.schema.clone());
+        let tls = Tls::of(&config, options.authorities.as_deref())?;
+        let address = Address::new(config, options.schema.clone(), tls);
         let session = Session::connect(&address).await?;
         schema::migrate(&session.client, &address.schema).await?;
         let keys = Arc::new(RwLock::new(open_keys(&session, key_file).await?));

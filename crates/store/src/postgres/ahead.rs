@@ -59,11 +59,11 @@ async fn try_jump(session: &Session, seen: &Seen) -> Result<Ahead, Error> {
     let first = jump.ahead_of(testimony.head.max(seen.revision).get())?;
     let head = renumber(session, first, stamp).await.map_err(failed)?;
     let fence = jump.ahead_of(testimony.fence.max(seen.fence))?;
-    let sql = "UPDATE meta SET head = $1, horizon = $1, fence = $2, stamp = $3";
-    let numbers = [signed(head), signed(fence)];
-    session.execute(sql, &[&numbers[0], &numbers[1], &stamp]).await.map_err(failed)?;
+    let sql = "UPDATE meta SET head = $1, horizon = $1, fence = $2, stamp = $3, renewed = $4";
+    let (numbers, timeline) = ([signed(head), signed(fence)], testimony.timeline);
+    session.execute(sql, &[&numbers[0], &numbers[1], &stamp, &timeline]).await.map_err(failed)?;
     session.client.batch_execute("COMMIT").await.map_err(|error| at_commit(&error))?;
-    Ok(Ahead::Jumped(Seen { revision: crate::Revision::new(head), stamp: Some(stamp), fence }))
+    Ok(Ahead::Jumped(Seen { revision: crate::Revision::new(head), stamp: Some(stamp), fence, timeline }))
 }
 
 /// Gives everything that exists the revisions behind one; returns the last.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
-use tokio_postgres::{AsyncMessage, NoTls};
+use tokio_postgres::AsyncMessage;
 
 use super::ahead::{Ahead, jump};
 use super::query::{Answer, Readers, Trouble};
@@ -156,7 +156,7 @@ impl Follower {
     }
 
     async fn try_listen(&self, address: &Address, channel: &str) -> Result<(), tokio_postgres::Error> {
-        let (client, mut connection) = address.config.connect(NoTls).await?;
+        let (client, mut connection) = address.connect().await?;
         let listen = format!("LISTEN {channel}");
         let mut begin = std::pin::pin!(client.batch_execute(&listen));
         let mut has_begun = false;

@@ -5,7 +5,7 @@ use tokio_postgres::Client;
 use super::session::Fault;
 
 /// Each step makes tables of one version from those of the version before; version 0 is an empty schema.
-const MIGRATIONS: &[&str] = &[V1, V2];
+const MIGRATIONS: &[&str] = &[V1, V2, V3];
 
 const V1: &str = r#"
 CREATE TABLE meta (
@@ -72,6 +72,9 @@ ALTER TABLE version ADD COLUMN stamp bigint;
 ALTER TABLE seal_key ADD COLUMN fingerprint bytea;
 CREATE INDEX version_sealed ON version (revision) WHERE sealed IS NOT NULL;
 ";
+
+/// The timeline of the server on which everything was written anew.
+const V3: &str = "ALTER TABLE meta ADD COLUMN renewed bigint";
 
 /// A number that no other lock of ours has: the first letters of the word.
 const MIGRATION_LOCK: i64 = 0x6d69_6772;

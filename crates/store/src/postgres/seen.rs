@@ -3,6 +3,8 @@
 //! A server that took over from another one may lack the newest revisions, and may give their numbers to other writes before anybody looks. So
 //! a number alone does not tell. Every batch of writes has a stamp by chance; a revision that is there with another stamp is another write.
 //! Leases have no revisions: their numbers grow by steps of chance, so that two servers do not give the same.
+//! Where a stamp is forgotten with its history, the timeline tells: a server that takes over begins a new one, and only on another timeline
+//! can something be lost.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -13,12 +15,13 @@ use crate::jump::chance;
 use crate::{Error, Revision};
 
 /// A revision that this process was shown, with the stamp of its write; none where history begins, as after a restore. With it the newest
-/// fencing number that was shown.
+/// fencing number that was shown, and the timeline of the server that showed it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) revision: Revision,
     pub(crate) stamp: Option<i64>,
     pub(crate) fence: u64,
+    pub(crate) timeline: i64,
 }
 
 impl Seen {
@@ -44,7 +47,7 @@ pub(crate) enum Noted {
 
 impl Newest {
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(Seen { revision: Revision::ZERO, stamp: None, fence: 0 }))
+        Self(Mutex::new(Seen { revision: Revision::ZERO, stamp: None, fence: 0, timeline: 0 }))
     }
 
     pub(crate) fn get(&self) -> Seen {
@@ -60,13 +63,19 @@ impl Newest {
             return Noted::Done;
         }
         if found.revision == newest.revision {
-            let differ = found.stamp.is_some() && newest.stamp.is_some() && found.stamp != newest.stamp;
-            return if differ { Noted::Contradicted } else { Noted::Done };
+            if found.stamp.is_some() && newest.stamp.is_some() && found.stamp != newest.stamp {
+                return Noted::Contradicted;
+            }
+            if found.stamp == newest.stamp {
+                // The same write, on a server that took over with it.
+                newest.timeline = found.timeline;
+            }
+            return Noted::Done;
         }
         if !newest.is_at(before) {
             return Noted::Meanwhile(*newest);
         }
-        (newest.revision, newest.stamp) = (found.revision, found.stamp);
+        *newest = Seen { fence: newest.fence, ..*found };
         Noted::Done
     }
 
@@ -107,14 +116,20 @@ pub(crate) struct Testimony {
     /// The last fencing number.
     pub(crate) fence: u64,
     pub(crate) there: There,
+    /// Of the server. The name of the file to which it writes begins with it.
+    pub(crate) timeline: i64,
+    /// The timeline on which everything was written anew, as behind something that was lost.
+    pub(crate) renewed: Option<i64>,
 }
 
 impl Testimony {
-    /// The columns of a testimony, of the tables `meta m LEFT JOIN version s ON s.revision = …`.
-    pub(crate) const COLUMNS: &str = "m.head, m.horizon, m.stamp, m.fence, s.revision, s.stamp";
+    /// The columns of a testimony, of the tables `meta m LEFT JOIN version s ON s.revision = …`. The timeline is asked for once, not for
+    /// each row.
+    pub(crate) const COLUMNS: &str = "m.head, m.horizon, m.stamp, m.fence, s.revision, s.stamp,
+        (SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint), m.renewed";
 
     /// How many columns these are.
-    pub(crate) const WIDTH: usize = 6;
+    pub(crate) const WIDTH: usize = 8;
 
     /// Reads the columns, which are the first.
     pub(crate) fn read(row: &Row) -> Self {
@@ -124,26 +139,34 @@ impl Testimony {
             stamp: row.get(2),
             fence: unsigned(row, 3),
             there: There::read(row, 4),
+            timeline: row.get(6),
+            renewed: row.get(7),
         }
     }
 
     /// The newest that the server has.
     pub(crate) fn newest(&self) -> Seen {
-        Seen { revision: self.head, stamp: self.stamp, fence: self.fence }
+        Seen { revision: self.head, stamp: self.stamp, fence: self.fence, timeline: self.timeline }
     }
 
-    /// True if the server has all that was seen of it. History below the horizon tells nothing, and misleads nobody.
+    /// True if the server has all that was seen of it.
     pub(crate) fn confirms(&self, seen: &Seen) -> bool {
         if seen.revision > self.head || seen.fence > self.fence {
             return false;
         }
-        if seen.revision <= self.horizon {
-            return true;
-        }
+        let is_newest = seen.revision == self.head && seen.stamp == self.stamp;
         match self.there {
-            There::Nothing => false,
             There::Version(stamp) => seen.stamp.is_none() || stamp == seen.stamp,
+            There::Nothing if seen.revision > self.horizon => false,
+            There::Nothing => is_newest || self.cannot_have_lost(seen),
         }
+    }
+
+    /// True if what was seen and is forgotten cannot have been something else: the server never took over since, or everything was
+    /// written anew when it had.
+    fn cannot_have_lost(&self, seen: &Seen) -> bool {
+        let has_seen_nothing = seen.revision == Revision::ZERO && seen.fence == 0;
+        has_seen_nothing || seen.timeline == self.timeline || self.renewed == Some(self.timeline)
     }
 }
 
@@ -173,15 +196,18 @@ mod tests {
     use super::*;
 
     fn seen(revision: u64, stamp: i64, fence: u64) -> Seen {
-        Seen { revision: Revision::new(revision), stamp: Some(stamp), fence }
+        Seen { revision: Revision::new(revision), stamp: Some(stamp), fence, timeline: 1 }
+    }
+
+    fn testimony(head: u64, horizon: u64, there: There) -> Testimony {
+        let (head, horizon) = (Revision::new(head), Revision::new(horizon));
+        Testimony { head, horizon, stamp: Some(9), fence: 3, there, timeline: 1, renewed: None }
     }
 
     #[test]
     fn a_number_alone_does_not_tell() {
-        let rev = Revision::new;
         let check = |head, horizon, there, expected: bool| {
-            let testimony =
-                Testimony { head: rev(head), horizon: rev(horizon), stamp: None, fence: 3, there };
+            let testimony = testimony(head, horizon, there);
             assert_eq!(testimony.confirms(&seen(5, 7, 3)), expected, "{testimony:?}");
             assert!(!testimony.confirms(&seen(5, 7, 4)), "a lease was lost: {testimony:?}");
         };
@@ -192,7 +218,25 @@ mod tests {
         check(9, 0, There::Version(None), false);
         check(9, 4, There::Nothing, false);
         check(9, 5, There::Nothing, true);
-        check(9, 5, There::Version(Some(8)), true);
+        check(9, 5, There::Version(Some(8)), false);
+    }
+
+    /// Below the horizon there are no stamps. A server that took over may have given the number to something else.
+    #[test]
+    fn what_is_forgotten_is_believed_on_its_own_timeline_only() {
+        let check = |head, timeline, renewed, seen: Seen, expected: bool| {
+            let testimony = Testimony { timeline, renewed, ..testimony(head, 5, There::Nothing) };
+            assert_eq!(testimony.confirms(&seen), expected, "{testimony:?} {seen:?}");
+        };
+        check(9, 1, None, seen(5, 7, 3), true);
+        check(9, 2, None, seen(5, 7, 3), false);
+        check(9, 2, Some(2), seen(5, 7, 3), true);
+        check(9, 3, Some(2), seen(5, 7, 3), false);
+        check(5, 2, None, seen(5, 9, 3), true);
+        check(5, 2, None, seen(5, 7, 3), false);
+        check(9, 2, None, Newest::new().get(), true);
+        let seen_lease = Seen { fence: 2, ..Newest::new().get() };
+        check(9, 2, None, seen_lease, false);
     }
 
     #[test]

@@ -9,9 +9,12 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::error::{Severity, SqlState};
+use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Config, NoTls, Row, Statement};
+use tokio_postgres::{Client, Config, Connection, Row, Socket, Statement};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::tls::Tls;
 use crate::Error;
 use crate::error::chain;
 
@@ -103,13 +106,18 @@ pub(crate) fn is_about_the_request(error: &tokio_postgres::Error) -> bool {
 /// Where the server is, and where in it the tables are.
 #[derive(Debug, Clone)]
 pub(crate) struct Address {
-    pub(crate) config: Config,
+    config: Config,
     pub(crate) schema: String,
+    tls: Tls,
 }
+
+/// What moves the bytes of a connection.
+type Driver = Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
 
 impl Address {
     /// Sets what the address does not say. Only servers that can be written to are asked, whatever it says: what a standby shows is old.
-    pub(crate) fn new(mut config: Config, schema: String) -> Self {
+    pub(crate) fn new(mut config: Config, schema: String, tls: Tls) -> Self {
+        config.ssl_mode(tls.mode());
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         // A server whose sessions only read until they say otherwise is none the less one.
         let options = [config.get_options().unwrap_or_default(), "-c default_transaction_read_only=off"];
@@ -125,7 +133,11 @@ impl Address {
             config.keepalives(true).keepalives_idle(KEEPALIVE_IDLE);
             config.keepalives_interval(KEEPALIVE_INTERVAL).keepalives_retries(KEEPALIVE_RETRIES);
         }
-        Self { config, schema }
+        Self { config, schema, tls }
+    }
+
+    pub(crate) async fn connect(&self) -> Result<(Client, Driver), tokio_postgres::Error> {
+        self.config.connect(self.tls.connector()).await
     }
 }
 
@@ -143,7 +155,7 @@ pub(crate) struct Session {
 impl Session {
     /// Connects. The connection ends when this is dropped.
     pub(crate) async fn connect(address: &Address) -> Result<Self, Fault> {
-        let (client, connection) = address.config.connect(NoTls).await?;
+        let (client, connection) = address.connect().await?;
         let driver = tokio::spawn(async move { drop(connection.await) });
         client.batch_execute(&format!("SET search_path = {}; {SETTINGS}", address.schema)).await?;
         Ok(Self {
@@ -263,11 +275,16 @@ mod tests {
 
     #[test]
     fn an_address_keeps_what_it_says() {
-        let quiet = Address::new("host=/run user=a".parse().unwrap(), "lanai".into());
+        let quiet = Address::new("host=/run user=a".parse().unwrap(), "lanai".into(), Tls::Never);
         assert_eq!(quiet.config.get_connect_timeout(), Some(&CONNECT_TIMEOUT));
+        // What a standby shows is old.
+        assert_eq!(quiet.config.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
+        let any = "host=/run user=a target_session_attrs=any";
+        let any = Address::new(any.parse().unwrap(), "lanai".into(), Tls::Never);
+        assert_eq!(any.config.get_target_session_attrs(), TargetSessionAttrs::ReadWrite, "whatever it says");
         assert_eq!(quiet.config.get_keepalives_idle(), KEEPALIVE_IDLE);
         let said = "host=/run user=a connect_timeout=3 keepalives_interval=60 keepalives_idle=600";
-        let said = Address::new(said.parse().unwrap(), "lanai".into());
+        let said = Address::new(said.parse().unwrap(), "lanai".into(), Tls::Never);
         assert_eq!(said.config.get_connect_timeout(), Some(&Duration::from_secs(3)));
         assert_eq!(said.config.get_keepalives_idle(), Duration::from_mins(10));
     }

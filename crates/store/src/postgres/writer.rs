@@ -238,7 +238,8 @@ impl Writer {
         session.client.batch_execute("COMMIT").await.map_err(|error| at_commit(&error))?;
         // The stamp of the counter is that of the newest revision.
         let stamp = if world.changes.records.is_empty() { testimony.stamp } else { Some(stamp) };
-        let newest = Seen { revision: Revision::new(world.head), stamp, fence: world.fence };
+        let timeline = testimony.timeline;
+        let newest = Seen { revision: Revision::new(world.head), stamp, fence: world.fence, timeline };
         Ok(Done { outcomes, records: world.changes.records, before, newest, horizon })
     }
 

@@ -6,7 +6,8 @@
  *                    on, and the process ends at once
  * LANAI_DISK_SEED    the chance
  *
- * While the file "full" is in the folder, writes fail for want of room; while "broken" is there, syncs fail.
+ * While the file "full" is in the folder, writes fail for want of room; while "broken" is there, syncs fail;
+ * "soon" lets one sync pass, and is called "broken" from then on.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -275,6 +276,12 @@ static int synced(int fd, int (*real)(int)) {
     }
     int done = real(fd);
     if (done == 0) settle(fd);
+    if (there("soon")) {
+        char from[4096], to[4096];
+        snprintf(from, sizeof from, "%s/soon", folder);
+        snprintf(to, sizeof to, "%s/broken", folder);
+        real_rename(from, to);
+    }
     return done;
 }
 

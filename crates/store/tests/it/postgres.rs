@@ -4,6 +4,7 @@ pub mod cluster;
 mod failover;
 mod keys;
 mod several;
+mod tls;
 mod trouble;
 
 use lanai_store::postgres::{Options, PostgresStore};

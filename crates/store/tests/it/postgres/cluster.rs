@@ -18,6 +18,16 @@ pub struct Cluster {
     programs: PathBuf,
     user: Option<User>,
     disk: Disk,
+    reach: Reach,
+}
+
+/// How clients come to the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// Through a socket in its folder.
+    Socket,
+    /// Over the network of this machine as well, encrypted for who wants it.
+    Network,
 }
 
 /// Whether the server waits for its disk.
@@ -54,7 +64,15 @@ impl Cluster {
         if let Some(user) = user {
             chown(folder.path(), Some(user.id), Some(user.group)).unwrap();
         }
-        let cluster = Self { folder: Arc::new(folder), data: "data", port: 5432, programs, user, disk };
+        let cluster = Self {
+            folder: Arc::new(folder),
+            data: "data",
+            port: 5432,
+            programs,
+            user,
+            disk,
+            reach: Reach::Socket,
+        };
         cluster.run(
             "initdb",
             &[
@@ -76,6 +94,44 @@ impl Cluster {
     /// The address for clients.
     pub fn address(&self) -> String {
         format!("host={} port={} user=lanai dbname=postgres", self.folder.path().display(), self.port)
+    }
+
+    /// Lets clients come over the network as well, to a server with this certificate and key; returns their address.
+    #[allow(dead_code, reason = "benchmarks use the socket")]
+    pub fn encrypt(&mut self, certificate: &str, key: &str) -> String {
+        self.crash();
+        for (name, text) in [("server.crt", certificate), ("server.key", key)] {
+            let path = self.folder.path().join(self.data).join(name);
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+            if let Some(user) = self.user {
+                chown(&path, Some(user.id), Some(user.group)).unwrap();
+            }
+        }
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        (self.port, self.reach) = (free, Reach::Network);
+        self.begin();
+        format!("host=127.0.0.1 port={free} user=lanai dbname=postgres")
+    }
+
+    /// A folder through which the sockets are found only once it was opened.
+    #[allow(dead_code, reason = "benchmarks have no standby")]
+    pub fn later(&self) -> PathBuf {
+        self.folder.path().join("later")
+    }
+
+    /// Opens that folder.
+    #[allow(dead_code, reason = "benchmarks have no standby")]
+    pub fn open_later(&self) {
+        std::os::unix::fs::symlink(self.folder.path(), self.later()).unwrap();
+    }
+
+    /// The address of a server and, in the folder that is opened later, its standby, which stands first.
+    #[allow(dead_code, reason = "benchmarks have no standby")]
+    pub fn address_with_later(&self, standby: &Self) -> String {
+        let (host, later) = (self.folder.path().display(), self.later());
+        let (first, second) = (standby.port, self.port);
+        format!("host={},{host} port={first},{second} user=lanai dbname=postgres", later.display())
     }
 
     /// Starts a server that follows this one, and has all that this one has now.
@@ -103,6 +159,7 @@ impl Cluster {
             programs: self.programs.clone(),
             user: self.user,
             disk: self.disk,
+            reach: self.reach,
         };
         standby.begin();
         standby
@@ -161,10 +218,12 @@ impl Cluster {
             Disk::Unsynced => "off",
         };
         let folder = self.folder.path().display();
-        let options = format!(
-            "-c listen_addresses='' -c port={} -c unix_socket_directories='{folder}' -c fsync={fsync}",
-            self.port
-        );
+        let reach = match self.reach {
+            Reach::Socket => "-c listen_addresses=''",
+            Reach::Network => "-c listen_addresses=127.0.0.1 -c ssl=on",
+        };
+        let options =
+            format!("{reach} -c port={} -c unix_socket_directories='{folder}' -c fsync={fsync}", self.port);
         self.run(
             "pg_ctl",
             &["start", "--wait", "--silent", "--pgdata", self.data, "--log", "log", "--options", &options],

@@ -175,7 +175,9 @@ async fn reading_does_not_hide_a_fail_over() {
     let Some(cluster) = Cluster::start("store::postgres::failover::reading", Disk::Unsynced) else { return };
     let keys = tempfile::tempdir().unwrap();
     let blob = Blob::new("content");
-    for (at, what) in ["current", "get", "list", "count", "blob", "watch", "compact"].iter().enumerate() {
+    for (at, what) in
+        ["current", "get", "list", "count", "blob", "watch", "rotate", "compact"].iter().enumerate()
+    {
         let (here, there) = (format!("here_{at}"), format!("there_{at}"));
         let store = open(&cluster, keys.path(), &here, LIMITS).await;
         store.create(key("a/x/1"), object("")).await.unwrap();
@@ -195,6 +197,7 @@ async fn reading_does_not_hide_a_fail_over() {
             "count" => store.count(&under("a")).await.map(drop),
             "blob" => store.blob(&blob.digest()).await.map(drop),
             "watch" => store.watch(lanai_store::WatchRequest::after(rev(2), under("a"))).await.map(drop),
+            "rotate" => store.rotate_key().await,
             _ => store.compact(rev(1)).await.map(drop),
         };
         let head = || cluster.ask(&format!("SELECT head FROM {here}.meta")).trim().parse::<u64>().unwrap();
@@ -281,4 +284,44 @@ async fn a_standby_that_takes_over_without_the_last_writes() {
     let error = patiently(async || store.commit(guarded(&fence, "a/x/9")).await).await.unwrap_err();
     assert!(matches!(error, Error::Fenced { .. }), "{error:?}");
     assert!(store.create(key("a/x/3"), object("again")).await.unwrap() > page.revision);
+}
+
+/// Another process was faster on the standby that took over, and has forgotten all that tells the two histories apart.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fail_over_is_noticed_behind_the_horizon() {
+    let Some(first) = Cluster::start("store::postgres::failover::horizon", Disk::Unsynced) else { return };
+    let keys = tempfile::tempdir().unwrap();
+    let file = keys.path().join("store.key");
+    let alone = open(&first, keys.path(), "lanai", LIMITS).await;
+    alone.create(key("a/x/1"), object("both have it")).await.unwrap();
+    drop(alone);
+    let standby = first.standby();
+    let options = postgres::Options { limits: LIMITS, ..postgres::Options::default() };
+    let address = first.address_with_later(&standby);
+    let store = PostgresStore::open(&address, &file, options.clone()).await.unwrap();
+    let second = PostgresStore::open(&address, &file, options).await.unwrap();
+    while standby.ask("SELECT head FROM lanai.meta").trim() != "1" {}
+    standby.crash();
+    let lost = store.create(key("a/x/2"), object("lost")).await.unwrap();
+    assert_eq!(second.get(&key("a/x/2")).await.unwrap().unwrap().revision, lost);
+    first.crash();
+    standby.begin();
+    standby.promote();
+    // The same number is given to something else, and forgotten.
+    let faster = open(&standby, keys.path(), "lanai", LIMITS).await;
+    assert_eq!(faster.create(key("a/x/3"), object("")).await.unwrap(), lost);
+    let again = faster.update(key("a/x/3"), lost, object("again")).await.unwrap();
+    faster.compact(again).await.unwrap();
+    assert_eq!(faster.current().await.unwrap(), rev(3), "it has seen nothing that is lost");
+    first.open_later();
+    let head = patiently(async || store.current().await).await.unwrap();
+    assert!(head.get() > RESTORE_JUMP, "{head}");
+    // Once for all: everything is new, and whoever comes later has nothing more to notice.
+    for process in [&second, &faster, &store] {
+        assert_eq!(patiently(async || process.current().await).await.unwrap(), head);
+    }
+    let error = second.update(key("a/x/2"), lost, object("built on what is lost")).await.unwrap_err();
+    assert!(matches!(error, Error::Conflict { .. }), "{error:?}");
+    let error = faster.update(key("a/x/3"), again, object("")).await.unwrap_err();
+    assert!(matches!(error, Error::Conflict { .. }), "it may be another one for others: {error:?}");
 }
