@@ -86,6 +86,8 @@ impl Fetcher<'_> {
             Ok(contents) => Ok(Found::All(contents)),
             Err(unread) => match unread.failure {
                 Failure::Missing | Failure::Damaged(_) => Ok(Found::Damaged),
+                // It was sent so, and is sent so again.
+                Failure::Bad(cause) => Err(Error::Damaged { remote: self.remote.clone(), cause }),
                 Failure::Other(error) => Err(error),
             },
         }

@@ -89,20 +89,26 @@ impl Local {
         Ok(found.ok().map(|found| Packed(found.ino(), found.len(), found.mtime(), found.mtime_nsec())))
     }
 
-    /// All refs: name, object, and what that leads to.
-    pub(crate) fn tips(&self) -> Result<Vec<(String, gix_hash::ObjectId, gix_hash::ObjectId)>, Error> {
+    /// All refs: name, object, and what that leads to; and how many files there could not be read as one.
+    pub(crate) fn tips(&self) -> Result<Tips, Error> {
         let platform = self.refs.iter().map_err(|cause| self.damaged(&cause))?;
         let iterator = platform.all().map_err(|cause| self.damaged(&cause))?;
-        let mut all = Vec::new();
+        let mut tips = Tips::default();
         for reference in iterator {
-            let Ok(mut reference) = reference else { continue };
+            let Ok(mut reference) = reference else {
+                tips.unread += 1;
+                continue;
+            };
             let name = reference.name.as_bstr().to_string();
             let object = reference.target.try_id().map(ToOwned::to_owned);
-            let Ok(commit) = reference.peel_to_id(&self.refs, &self.objects) else { continue };
+            let Ok(commit) = reference.peel_to_id(&self.refs, &self.objects) else {
+                tips.unread += 1;
+                continue;
+            };
             let object = object.unwrap_or(commit);
-            all.push((name, object, commit));
+            tips.all.push((name, object, commit));
         }
-        Ok(all)
+        Ok(tips)
     }
 
     /// All refs under `refs/` that lead to a commit, with their commits.
@@ -133,6 +139,13 @@ impl Local {
     fn damaged(&self, cause: &(dyn std::error::Error + 'static)) -> Error {
         Error::Damaged { remote: self.remote.clone(), cause: chain(cause) }
     }
+}
+
+/// What a look at the refs found.
+#[derive(Default)]
+pub(crate) struct Tips {
+    pub(crate) all: Vec<(String, gix_hash::ObjectId, gix_hash::ObjectId)>,
+    pub(crate) unread: usize,
 }
 
 /// The folder of the repository at a path, and the one that it shares with others.

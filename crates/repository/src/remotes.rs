@@ -60,6 +60,8 @@ pub struct Limits {
     /// What the mirrors of repositories that nobody registered may take on disk together. Those that are in use may take
     /// more, one by one.
     pub max_mirrors: ByteSize,
+    /// What is known of the commits of one remote, in memory, about.
+    pub max_history: ByteSize,
     /// How long the other side may be silent.
     pub max_silence: Duration,
     /// How long it may take until there is a connection.
@@ -72,6 +74,7 @@ impl Limits {
         max_pack: ByteSize::gib(2),
         max_listing: ByteSize::mib(64),
         max_mirrors: ByteSize::gib(4),
+        max_history: ByteSize::mib(256),
         max_silence: Duration::from_mins(1),
         max_connect: Duration::from_secs(30),
     };
@@ -205,7 +208,9 @@ impl Remotes {
                 };
                 match unread.failure {
                     Failure::Missing => Err(Self::missing(&local, remote, unread.commit)),
-                    Failure::Damaged(cause) => Err(Error::Damaged { remote: remote.clone(), cause }),
+                    Failure::Damaged(cause) | Failure::Bad(cause) => {
+                        Err(Error::Damaged { remote: remote.clone(), cause })
+                    }
                     Failure::Other(error) => Err(error),
                 }
             }

@@ -21,6 +21,8 @@ pub(crate) enum Failure {
     Missing,
     /// An object is not what its id says.
     Damaged(String),
+    /// An object is what its id says, and cannot be used. Another copy of it would be the same.
+    Bad(String),
     Other(Error),
 }
 
@@ -71,7 +73,7 @@ impl Reader<'_> {
         match self.object(id, &mut buffer)? {
             Kind::Commit => {
                 let mut commit = gix_object::CommitRefIter::from_bytes(&buffer, id.kind());
-                commit.tree_id().map_err(|cause| Failure::Damaged(crate::error::chain(&cause)))
+                commit.tree_id().map_err(|cause| Failure::Bad(crate::error::chain(&cause)))
             }
             kind @ (Kind::Tag | Kind::Tree | Kind::Blob) => {
                 let what = format!("{kind} {id} in place of a commit");
@@ -89,7 +91,7 @@ impl Reader<'_> {
             self.tree(at, &mut buffer)?;
             let mut next = None;
             for entry in TreeRefIter::from_bytes(&buffer, at.kind()) {
-                let entry = entry.map_err(|cause| Failure::Damaged(crate::error::chain(&cause)))?;
+                let entry = entry.map_err(|cause| Failure::Bad(crate::error::chain(&cause)))?;
                 if AsRef::<[u8]>::as_ref(entry.filename) == name.as_bytes() && entry.mode.is_tree() {
                     next = Some(entry.oid.to_owned());
                 }
@@ -116,7 +118,7 @@ impl Reader<'_> {
             if self.cancel.is_cancelled() {
                 return Err(Failure::Other(Error::Cancelled));
             }
-            let entry = entry.map_err(|cause| Failure::Damaged(crate::error::chain(&cause)))?;
+            let entry = entry.map_err(|cause| Failure::Bad(crate::error::chain(&cause)))?;
             let path = self.path(reading.want, at, entry.filename.as_ref())?;
             let mode = match entry.mode.kind() {
                 EntryKind::Tree => {
@@ -176,7 +178,7 @@ impl Reader<'_> {
         match self.object(id, &mut content)? {
             Kind::Blob => Ok(content),
             kind @ (Kind::Commit | Kind::Tag | Kind::Tree) => {
-                Err(Failure::Damaged(format!("\"{path}\" is a {kind} in place of a file")))
+                Err(Failure::Bad(format!("\"{path}\" is a {kind} in place of a file")))
             }
         }
     }
@@ -194,7 +196,7 @@ impl Reader<'_> {
         match self.object(id, buffer)? {
             Kind::Tree => Ok(()),
             kind @ (Kind::Commit | Kind::Tag | Kind::Blob) => {
-                Err(Failure::Damaged(format!("{kind} {id} is in place of a folder")))
+                Err(Failure::Bad(format!("{kind} {id} is in place of a folder")))
             }
         }
     }
@@ -223,7 +225,7 @@ impl Reader<'_> {
         let path = path.map_err(|cause| self.refused(want, package::Error::Path(cause)))?;
         // A path in place of a name: Git cannot write that, others can.
         if text.contains('/') {
-            return Err(Failure::Damaged(format!("a folder has the name {}", Quoted(text))));
+            return Err(Failure::Bad(format!("a folder has the name {}", Quoted(text))));
         }
         Ok(path)
     }

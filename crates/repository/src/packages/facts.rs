@@ -78,10 +78,14 @@ pub struct Problem {
 pub(crate) struct Knowledge {
     /// Folders: the Kptfile in them, if there is one.
     kptfiles_in: HashMap<ObjectId, Option<ObjectId>>,
-    /// Kptfiles by their content.
-    kptfiles: HashMap<ObjectId, Arc<KptfileFacts>>,
+    /// Kptfiles by their content, with their sizes.
+    kptfiles: HashMap<ObjectId, (Arc<KptfileFacts>, u64)>,
+    /// The sizes of all of them together.
+    kptfile_bytes: u64,
     /// Folders that are no packages: the packages below.
     below: HashMap<ObjectId, Arc<Vec<Below>>>,
+    /// How many there are in all of these folders.
+    below_len: usize,
     /// Revisions by ref.
     by_ref: HashMap<RefName, Known>,
     /// Placeholders by package.
@@ -108,8 +112,36 @@ const MARKS: &str = "refs/heads/deletionProposed/";
 /// The most packages that one branch may hold.
 const MAX_PACKAGES: usize = 100_000;
 
+/// The most bytes of Kptfiles that are known of one repository: those beyond are not read.
+const MAX_KPTFILES: u64 = 64 * 1024 * 1024;
+
+/// The longest path that is looked at for a package, in bytes. Names that are longer are those of none.
+const MAX_PATH: usize = 1024;
+
+/// How many things more than there are now may be remembered.
+const MAX_SURPLUS: usize = 20_000;
+
 /// How deep folders are looked into for packages.
 const MAX_DEPTH: usize = 32;
+
+impl Knowledge {
+    /// Forgets what was learnt of things that are gone, when there is much of it. What is needed again is learnt again.
+    fn forget(&mut self, revisions: usize) {
+        let most = revisions.saturating_mul(4).saturating_add(MAX_SURPLUS);
+        if self.below_len > most {
+            self.below.clear();
+            self.below_len = 0;
+        }
+        if self.kptfiles_in.len() > most {
+            self.kptfiles_in.clear();
+        }
+        if self.kptfiles.len() > most || self.kptfile_bytes > MAX_KPTFILES / 2 {
+            // Those of revisions that are there are held by them as well.
+            self.kptfiles.retain(|_, (facts, _)| Arc::strong_count(facts) > 1);
+            self.kptfile_bytes = self.kptfiles.values().map(|(_, size)| size).sum();
+        }
+    }
+}
 
 /// One look at a repository.
 pub(crate) struct Look<'a> {
@@ -138,7 +170,12 @@ impl Look<'_> {
             }
             let lifecycle = match self.layout.meaning(name) {
                 Meaning::Main => {
-                    self.placeholders(knowledge, name, *tip, &mut snapshot)?;
+                    match self.placeholders(knowledge, name, *tip, &mut snapshot) {
+                        Err(Failure::Bad(why)) => {
+                            snapshot.problems.push(Problem { ref_name: name.clone(), why });
+                        }
+                        done => done?,
+                    }
                     continue;
                 }
                 Meaning::Foreign | Meaning::DeletionMark(_) => continue,
@@ -154,7 +191,11 @@ impl Look<'_> {
             let known = known.filter(|known| known.tip == *tip && known.lifecycle == lifecycle);
             let known = match known {
                 Some(known) => known,
-                None => self.revision(knowledge, name, *tip, lifecycle)?,
+                None => match self.revision(knowledge, name, *tip, lifecycle) {
+                    // It is no revision, and hides no other.
+                    Err(Failure::Bad(why)) => Known { tip: *tip, lifecycle, found: None, problem: Some(why) },
+                    found => found?,
+                },
             };
             snapshot.revisions.extend(known.found.clone());
             let problem = known.problem.clone().map(|why| Problem { ref_name: name.clone(), why });
@@ -162,6 +203,7 @@ impl Look<'_> {
             by_ref.insert(name.clone(), known);
         }
         knowledge.by_ref = by_ref;
+        knowledge.forget(snapshot.revisions.len());
         Ok(snapshot)
     }
 
@@ -247,13 +289,18 @@ impl Look<'_> {
         tree: ObjectId,
     ) -> Result<Option<Arc<KptfileFacts>>, Failure> {
         let Some(id) = self.kptfile_in(knowledge, tree)? else { return Ok(None) };
-        if let Some(known) = knowledge.kptfiles.get(&id) {
+        if let Some((known, _)) = knowledge.kptfiles.get(&id) {
             return Ok(Some(Arc::clone(known)));
         }
         let size = self.objects.header(id)?.ok_or(Failure::Missing)?.size;
+        let all = knowledge.kptfile_bytes.saturating_add(size);
         let facts = if size > self.max_file {
             KptfileFacts::Unreadable(format!("it has {size} bytes"))
+        } else if all > MAX_KPTFILES {
+            let why = format!("the Kptfiles of the repository have more than {MAX_KPTFILES} bytes together");
+            return Ok(Some(Arc::new(KptfileFacts::Unreadable(why))));
         } else {
+            knowledge.kptfile_bytes = all;
             let data = self.objects.node(id, Kind::Blob)?;
             match std::str::from_utf8(&data).map(Kptfile::parse) {
                 Ok(Ok(kptfile)) => KptfileFacts::Read(Box::new(kptfile.fields().clone())),
@@ -262,7 +309,8 @@ impl Look<'_> {
             }
         };
         let facts = Arc::new(facts);
-        knowledge.kptfiles.insert(id, Arc::clone(&facts));
+        let size = if size > self.max_file { 0 } else { size };
+        knowledge.kptfiles.insert(id, (Arc::clone(&facts), size));
         Ok(Some(facts))
     }
 
@@ -279,7 +327,7 @@ impl Look<'_> {
 
     fn entries(&self, tree: ObjectId) -> Result<Vec<nodes::Entry>, Failure> {
         let data = self.objects.node(tree, Kind::Tree)?;
-        nodes::entries(&data).ok_or_else(|| Failure::Damaged(format!("tree {tree} cannot be read")))
+        nodes::entries(&data).ok_or_else(|| Failure::Bad(format!("tree {tree} cannot be read")))
     }
 
     /// The packages of the branch. One whose content did not change since it was published is at that commit.
@@ -397,6 +445,9 @@ impl Look<'_> {
         let mut all = BTreeMap::new();
         for entry in self.entries(tree)?.into_iter().filter(nodes::Entry::is_tree) {
             let Ok(name) = String::from_utf8(entry.name) else { continue };
+            if name.len() > MAX_PATH {
+                continue;
+            }
             if self.kptfile_in(knowledge, entry.id)?.is_some() {
                 all.insert(name, entry.id);
                 continue;
@@ -405,16 +456,19 @@ impl Look<'_> {
                 continue;
             }
             for found in self.below(knowledge, entry.id, depth + 1)?.iter() {
-                all.insert(format!("{name}/{}", found.path), found.tree);
+                if name.len() + found.path.len() < MAX_PATH {
+                    all.insert(format!("{name}/{}", found.path), found.tree);
+                }
             }
             if all.len() > MAX_PACKAGES {
-                return Err(Failure::Damaged(format!("a branch has more than {MAX_PACKAGES} packages")));
+                return Err(Failure::Bad(format!("a branch has more than {MAX_PACKAGES} packages")));
             }
         }
         let all: Vec<_> = all.into_iter().map(|(path, tree)| Below { path, tree }).collect();
         let all = Arc::new(all);
         // The folder that holds everything is another one after each change, and the largest.
-        if depth > 0 {
+        if depth > 0 && knowledge.below_len <= 2 * MAX_PACKAGES {
+            knowledge.below_len += all.len() + 1;
             knowledge.below.insert(tree, Arc::clone(&all));
         }
         Ok(all)

@@ -5,18 +5,28 @@ use std::sync::Arc;
 
 use gix_hash::ObjectId;
 use gix_object::Kind;
+use lanai_types::ByteSize;
 
 use super::nodes::{self, Commit};
 use super::objects::Objects;
 use crate::tree::Failure;
+use crate::{Error, RemoteUrl};
 
 /// Commits by id. What is in here never changes.
-#[derive(Default)]
 pub(crate) struct History {
+    remote: RemoteUrl,
+    limit: ByteSize,
     commits: HashMap<ObjectId, Arc<Commit>>,
+    /// What they take, about.
+    bytes: usize,
 }
 
 impl History {
+    /// Nothing is known yet, and no more than the limit will ever be.
+    pub(crate) fn new(remote: RemoteUrl, limit: ByteSize) -> Self {
+        Self { remote, limit, commits: HashMap::new(), bytes: 0 }
+    }
+
     pub(crate) fn get(&self, id: ObjectId) -> Option<&Arc<Commit>> {
         self.commits.get(&id)
     }
@@ -30,6 +40,7 @@ impl History {
         let mut wanted: Vec<_> = tips.into_iter().filter(|id| !self.commits.contains_key(id)).collect();
         // Known only together, so that a failure in the middle does not leave commits whose parents are unknown.
         let mut new = HashMap::new();
+        let mut bytes = self.bytes;
         while let Some(id) = wanted.pop() {
             if new.contains_key(&id) || self.commits.contains_key(&id) {
                 continue;
@@ -40,11 +51,17 @@ impl History {
             }
             let data = objects.node(id, Kind::Commit)?;
             let commit = nodes::commit(&data);
-            let commit = commit.ok_or_else(|| Failure::Damaged(format!("commit {id} cannot be read")))?;
+            let commit = commit.ok_or_else(|| Failure::Bad(format!("commit {id} cannot be read")))?;
+            bytes = bytes.saturating_add(commit.weight());
+            if !self.limit.admits(bytes) {
+                let (remote, limit) = (self.remote.clone(), self.limit);
+                return Err(Failure::Other(Error::TooMuch { remote, limit, name: "max_history" }));
+            }
             wanted.extend(&commit.parents);
             new.insert(id, Arc::new(commit));
         }
         self.commits.extend(new);
+        self.bytes = bytes;
         Ok(())
     }
 

@@ -34,6 +34,29 @@ impl Annotation {
     }
 }
 
+impl Annotations {
+    /// What they take in memory, about.
+    pub(crate) fn weight(&self) -> usize {
+        let of = |annotation: &Annotation| {
+            let texts = [&annotation.package, &annotation.workspace_name, &annotation.revision];
+            let texts: usize = texts.iter().map(|text| text.len()).sum();
+            size_of::<Annotation>() + texts + annotation.task.as_ref().map_or(0, weight)
+        };
+        self.read.iter().map(of).sum()
+    }
+}
+
+/// What a value takes in memory, about. It is not deep: the parser sees to that.
+fn weight(value: &Value) -> usize {
+    size_of::<Value>()
+        + match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+            Value::String(text) => text.len(),
+            Value::Array(items) => items.iter().map(weight).sum(),
+            Value::Object(fields) => fields.iter().map(|(name, value)| 48 + name.len() + weight(value)).sum(),
+        }
+}
+
 /// The annotations of a commit, and how many lines could not be read as one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Annotations {
@@ -98,11 +121,20 @@ fn line(annotation: &Annotation) -> String {
     format!("kpt:{json}\n")
 }
 
+/// The most bytes that the annotations of one commit may have. Values take many times more memory than their text.
+const MAX_ANNOTATIONS: usize = 1024 * 1024;
+
 /// Reads the annotations out of a message. Never fails: what cannot be read is counted.
 pub fn annotations(message: &[u8]) -> Annotations {
     let mut found = Annotations::default();
     let text = String::from_utf8_lossy(message);
+    let mut room = MAX_ANNOTATIONS;
     for line in text.lines().filter_map(|line| line.trim().strip_prefix("kpt:")) {
+        let Some(left) = room.checked_sub(line.len()) else {
+            found.malformed += 1;
+            continue;
+        };
+        room = left;
         // A list would do as well for serde.
         let is_object = line.trim_start().starts_with('{');
         match serde_json::from_str(line) {
@@ -156,6 +188,20 @@ mod tests {
         assert!(old.is_about("a", "v1") && !old.is_about("a", "v2") && !old.is_about("b", "v1"));
         let new = annotation();
         assert!(new.is_about("dir/a", "w") && !new.is_about("dir/a", "0"));
+    }
+
+    #[test]
+    fn annotations_take_so_much_room_and_no_more() {
+        let line = |length: usize| {
+            let empty = r#"{"package":""}"#.len();
+            format!("kpt:{{\"package\":\"{}\"}}\n", "a".repeat(length - empty))
+        };
+        let read = annotations(line(MAX_ANNOTATIONS).as_bytes());
+        assert_eq!((read.read.len(), read.malformed), (1, 0));
+        let read = annotations([line(MAX_ANNOTATIONS - 99), line(100), line(99)].concat().as_bytes());
+        assert_eq!((read.read.len(), read.malformed), (2, 1), "one that fits still counts");
+        let many = format!("kpt:{{\"task\":[{}0]}}\n", "0,".repeat(10_000));
+        assert!(annotations(many.as_bytes()).weight() > 100_000, "a digit is a value");
     }
 
     #[test]

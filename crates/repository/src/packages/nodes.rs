@@ -72,6 +72,18 @@ pub(crate) struct Commit {
     pub(crate) annotations: Annotations,
 }
 
+impl Commit {
+    /// What it takes in memory, about, with its place in a table.
+    pub(crate) fn weight(&self) -> usize {
+        let author = self.author.name().len() + self.author.email().len();
+        size_of::<Self>()
+            + 64
+            + self.parents.len() * size_of::<ObjectId>()
+            + author
+            + self.annotations.weight()
+    }
+}
+
 /// Reads a commit; `None` where the bytes are none.
 pub(crate) fn commit(bytes: &[u8]) -> Option<Commit> {
     let end = bytes.windows(2).position(|pair| pair == b"\n\n").unwrap_or(bytes.len());

@@ -152,7 +152,7 @@ impl Objects {
         }
         let (found, data) = self.get(id)?;
         if found != kind {
-            return Err(Failure::Damaged(format!("{found} {id} is in place of a {kind}")));
+            return Err(Failure::Bad(format!("{found} {id} is in place of a {kind}")));
         }
         Ok(data)
     }

@@ -204,3 +204,56 @@ pub(crate) fn put_together(small: &Small, folder: &Path, objects: &impl Find) ->
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder of objects with so many packs, of one file each.
+    fn packs(number: usize, file: impl Fn(usize) -> Vec<u8>) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for at in 0..number {
+            let file = file(at);
+            let pack = write([(Kind::Blob, file.as_slice())].into_iter()).unwrap();
+            keep(&pack, &folder.path().join("pack")).unwrap();
+        }
+        folder
+    }
+
+    fn count(folder: &Path) -> usize {
+        let all = fs::read_dir(folder.join("pack")).unwrap().flatten();
+        all.filter(|entry| entry.path().extension().is_some_and(|end| end == "pack")).count()
+    }
+
+    #[test]
+    fn many_small_packs_become_one() {
+        let folder = packs(MAX_PACKS, |at| at.to_string().into_bytes());
+        assert!(too_many(&folder.path().join("pack")).unwrap().is_none(), "on the edge");
+        let folder = packs(MAX_PACKS + 1, |at| at.to_string().into_bytes());
+        let small = too_many(&folder.path().join("pack")).unwrap().unwrap();
+        let objects = crate::mirror::open_objects(folder.path()).unwrap();
+        put_together(&small, &folder.path().join("pack"), &objects).unwrap();
+        assert_eq!(count(folder.path()), 1);
+        let objects = crate::mirror::open_objects(folder.path()).unwrap();
+        for at in 0..=MAX_PACKS {
+            let id = gix_object::compute_hash(gix_hash::Kind::Sha1, Kind::Blob, at.to_string().as_bytes());
+            assert!(gix_object::Exists::exists(&objects, &id.unwrap()), "{at}");
+        }
+    }
+
+    /// What is small as a pack and large in memory is not held there.
+    #[test]
+    fn packs_that_expand_too_much_stay_as_they_are() {
+        let size = MAX_EXPANDED / MAX_PACKS;
+        let folder = packs(MAX_PACKS + 1, |at| {
+            let mut file = vec![0; size];
+            file[0] = u8::try_from(at).unwrap();
+            file
+        });
+        let small = too_many(&folder.path().join("pack")).unwrap().unwrap();
+        assert_eq!(small.0.len(), MAX_PACKS + 1);
+        let objects = crate::mirror::open_objects(folder.path()).unwrap();
+        put_together(&small, &folder.path().join("pack"), &objects).unwrap();
+        assert_eq!(count(folder.path()), MAX_PACKS + 1);
+    }
+}

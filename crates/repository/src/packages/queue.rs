@@ -198,3 +198,36 @@ impl Drop for Busy<'_> {
         self.shared.changed.notify_all();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::operation::Operation;
+    use super::*;
+
+    fn item(branch: &str, credential: &str) -> Arc<Item> {
+        let layout = Layout { branch: branch.parse().unwrap(), directory: lanai_krm::package::Folder::Root };
+        let request = Request {
+            what: Operation::CreateBranch,
+            user: Person::user("ann"),
+            time: 0,
+            label: String::new(),
+        };
+        let credential = Some(CredentialName(credential.to_owned()));
+        Arc::new(Item { layout, author: Person::user("ann"), credential, request })
+    }
+
+    #[test]
+    fn what_goes_together_has_one_branch_and_one_credential() {
+        let mut waiting: VecDeque<_> =
+            [("main", "a"), ("other", "a"), ("main", "b"), ("main", "a"), ("main", "a"), ("other", "a")]
+                .into_iter()
+                .zip(0..)
+                .map(|((branch, credential), number)| (number, item(branch, credential)))
+                .collect();
+        let mut batches = Vec::new();
+        while !waiting.is_empty() {
+            batches.push(take(&mut waiting, 2).iter().map(|job| job.number).collect::<Vec<_>>());
+        }
+        assert_eq!(batches, [vec![0, 3], vec![1, 5], vec![2], vec![4]]);
+    }
+}

@@ -47,6 +47,8 @@ pub(crate) struct Remote {
     /// The published past of each branch that somebody publishes to.
     pub(crate) lines: Mutex<HashMap<Branch, MainLine>>,
     pub(crate) queue: queue::Queue,
+    /// What was wrong with a copy of these refs that had just been fetched.
+    incurable: Mutex<Option<(String, Refs)>>,
 }
 
 /// What one call has at hand.
@@ -72,6 +74,7 @@ impl Remote {
         cache: &Arc<ObjectCache>,
     ) -> Result<Self, Error> {
         let mirror = Mirror::of(&url, &remotes.options().cache.join("full"))?;
+        let history = History::new(url.clone(), remotes.options().limits.max_history);
         Ok(Self {
             url,
             route,
@@ -79,9 +82,10 @@ impl Remote {
             cache: Arc::clone(cache),
             space: cache.space(),
             opened: Mutex::default(),
-            history: Mutex::default(),
+            history: Mutex::new(history),
             lines: Mutex::default(),
             queue: queue::Queue::default(),
+            incurable: Mutex::default(),
         })
     }
 
@@ -119,17 +123,22 @@ impl Remote {
 
     fn local_refs(&self) -> Result<Refs, Error> {
         let (Route::Own(path) | Route::Near(path)) = &self.route else { return Ok(Refs::default()) };
-        // Git moves refs from files of their own into one file: whoever looks here first and there later may miss one.
+        // Git moves refs from files of their own into one file: whoever looks here first and there later may miss one, and so may
+        // who finds a file that is gone when it is read. A file that is no ref, or leads nowhere, is so at the next look as well.
+        let mut last = None;
         for _ in 0..MAX_LOOKS {
             let before = Local::packed(path, &self.url)?;
             let local = Local::open(path, &self.url)?;
             let mut refs = Refs::default();
-            for (name, object, commit) in local.tips()? {
+            let tips = local.tips()?;
+            for (name, object, commit) in tips.all {
                 refs.add(&name, Tip { object, commit });
             }
-            if Local::packed(path, &self.url)? == before {
+            if Local::packed(path, &self.url)? == before && (tips.unread == 0 || last.as_ref() == Some(&refs))
+            {
                 return Ok(refs);
             }
+            last = Some(refs);
         }
         let cause = "its refs are packed again and again".to_owned();
         Err(Error::Unavailable { remote: self.url.clone(), cause })
@@ -262,12 +271,24 @@ impl Remote {
         guard.discard()
     }
 
+    /// Whether a fresh copy had the same trouble.
+    pub(crate) fn is_incurable(&self, failure: &Failure, refs: &Refs) -> bool {
+        let known = self.incurable.lock().unwrap_or_else(PoisonError::into_inner);
+        known.as_ref().is_some_and(|(cause, of)| *cause == trouble(failure) && of == refs)
+    }
+
+    /// Notes the trouble of a fresh copy.
+    pub(crate) fn note_incurable(&self, failure: &Failure, refs: &Refs) {
+        let mut known = self.incurable.lock().unwrap_or_else(PoisonError::into_inner);
+        *known = Some((trouble(failure), refs.clone()));
+    }
+
     /// Says in whose words an object could not be read.
     pub(crate) fn damaged(&self, failure: Failure) -> Error {
         let remote = self.url.clone();
         match failure {
             Failure::Missing => Error::Damaged { remote, cause: "objects are missing".to_owned() },
-            Failure::Damaged(cause) => Error::Damaged { remote, cause },
+            Failure::Damaged(cause) | Failure::Bad(cause) => Error::Damaged { remote, cause },
             Failure::Other(error) => error,
         }
     }
@@ -406,6 +427,15 @@ impl Door {
             Self::Own => true,
             Self::Push(receiver) => receiver.is_atomic(),
         }
+    }
+}
+
+/// What is wrong with a copy, in a word.
+fn trouble(failure: &Failure) -> String {
+    match failure {
+        Failure::Missing => "missing".to_owned(),
+        Failure::Damaged(cause) | Failure::Bad(cause) => cause.clone(),
+        Failure::Other(error) => error.to_string(),
     }
 }
 

@@ -298,7 +298,8 @@ impl Repository {
         Err(Failure::Other(Error::UnknownCommit { remote: self.spec.remote.clone(), commit }))
     }
 
-    /// Does something with the objects; where some are missing or damaged, the mirror is fetched again, once.
+    /// Does something with the objects; where some are missing or damaged, the mirror is fetched again, once. What another
+    /// copy does not cure is not cured by a third one: the remote has it so.
     fn healing<T>(
         &self,
         refs: &Refs,
@@ -311,8 +312,9 @@ impl Repository {
         match action(call) {
             Ok(value) => return Ok(value),
             Err(Failure::Other(error)) if !matches!(error, Error::File { .. }) => return Err(error),
+            Err(failure @ Failure::Bad(_)) => return Err(self.remote.damaged(failure)),
             Err(failure) => {
-                if matches!(self.remote.route, Route::Own(_)) {
+                if matches!(self.remote.route, Route::Own(_)) || self.remote.is_incurable(&failure, refs) {
                     return Err(self.remote.damaged(failure));
                 }
             }
@@ -325,7 +327,10 @@ impl Repository {
                 format!("the copy of it was damaged, and \"{name}\" has moved since\nhint: poll again");
             return Err(Error::Unavailable { remote: self.spec.remote.clone(), cause });
         }
-        action(call).map_err(|failure| self.remote.damaged(failure))
+        action(call).map_err(|failure| {
+            self.remote.note_incurable(&failure, refs);
+            self.remote.damaged(failure)
+        })
     }
 
     fn knowledge(&self) -> MutexGuard<'_, Knowledge> {
@@ -380,7 +385,7 @@ impl Repository {
         let found = match found {
             Ok(found) => found,
             // Without them it can only be looked whether they landed.
-            Err(Failure::Missing | Failure::Damaged(_)) => BTreeMap::new(),
+            Err(Failure::Missing | Failure::Damaged(_) | Failure::Bad(_)) => BTreeMap::new(),
             Err(Failure::Other(error)) => return Err(error),
         };
         let all = found.values().map(|(kind, data)| (*kind, data.as_ref()));

@@ -79,7 +79,7 @@ impl<'a> Staging<'a> {
 
     pub(crate) fn commit(&self, id: ObjectId) -> Result<nodes::Commit, Failure> {
         let data = self.node(id, Kind::Commit)?;
-        nodes::commit(&data).ok_or_else(|| Failure::Damaged(format!("commit {id} cannot be read")))
+        nodes::commit(&data).ok_or_else(|| Failure::Bad(format!("commit {id} cannot be read")))
     }
 
     pub(crate) fn write_commit(&mut self, commit: &NewCommit<'_>) -> Result<ObjectId, Failure> {
@@ -167,7 +167,7 @@ impl<'a> Staging<'a> {
 
     pub(crate) fn entries(&self, tree: ObjectId) -> Result<Vec<Entry>, Failure> {
         let data = self.node(tree, Kind::Tree)?;
-        nodes::entries(&data).ok_or_else(|| Failure::Damaged(format!("tree {tree} cannot be read")))
+        nodes::entries(&data).ok_or_else(|| Failure::Bad(format!("tree {tree} cannot be read")))
     }
 
     /// The folder at a path; `None` where there is none.

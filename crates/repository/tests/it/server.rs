@@ -42,6 +42,8 @@ pub(crate) struct Behaviour {
     pub(crate) lose_answers: usize,
     /// How many pushes are lost before git sees them.
     pub(crate) lose_pushes: usize,
+    /// How pushes are answered before git sees them: status, headers and text.
+    pub(crate) refuse_pushes: Option<(u16, String, String)>,
     /// How many requests are answered with this status first.
     pub(crate) troubles: Option<(usize, u16)>,
     /// Settings of git on the server's side.
@@ -171,6 +173,10 @@ impl Shared {
             return answer(stream, &status.to_string(), "Content-Type: text/plain\r\n", b"out of order");
         }
         let is_push = request.method == "POST" && request.path.ends_with("/git-receive-pack");
+        if is_push && let Some((status, headers, text)) = &behaviour.refuse_pushes {
+            let headers = format!("Content-Type: text/plain\r\n{headers}");
+            return answer(stream, &status.to_string(), &headers, text.as_bytes());
+        }
         if is_push && behaviour.lose_pushes > 0 {
             self.behaviour().lose_pushes -= 1;
             return Ok(());

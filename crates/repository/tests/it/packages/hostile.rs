@@ -201,6 +201,24 @@ fn entries() -> Vec<Case> {
             }
             corpus.package(&[corpus.kptfile(), ("40000", tree, b"d".to_vec())]);
         }),
+        case("a package that is a file", Nothing, |corpus| {
+            let root = corpus.tree(&[("40000", corpus.blob("1"), b"bad".to_vec())]);
+            corpus.tag(&corpus.commit(&root, "bad"));
+        }),
+        case("a package that is no folder at all", Nothing, |corpus| {
+            let folder = corpus.object("tree", b"100644 short\0of an id");
+            let root = corpus.tree(&[("40000", folder, b"bad".to_vec())]);
+            corpus.tag(&corpus.commit(&root, "bad"));
+        }),
+        case("a Kptfile that says it is a file, and is a folder", Nothing, |corpus| {
+            corpus.package(&[("100644", corpus.tree(&[]), b"Kptfile".to_vec())]);
+        }),
+        case("a branch with folders that are none", Nothing, |corpus| {
+            let good = git(corpus.folder, &["rev-parse", "main^{tree}:good"], b"");
+            let root = corpus
+                .tree(&[("40000", corpus.blob("1"), b"bad".to_vec()), ("40000", good, b"good".to_vec())]);
+            corpus.reference("refs/heads/main", &corpus.commit(&root, "bad"));
+        }),
         case("a mode that nobody knows", Data, |corpus| corpus.with("100666", b"x", "x")),
     ]
 }
@@ -360,4 +378,80 @@ fn hostile_repositories_harm_nobody() {
     assert_eq!(wrong, [""; 0]);
     assert_eq!(around(&world), before, "nothing is outside of the mirrors");
     assert!(!Path::new("/escaped").exists());
+}
+
+/// What is wrong at the remote is fetched again once, and not at each look.
+#[test]
+fn a_fresh_copy_that_is_no_better_is_kept() {
+    let world = World::new(Kind::Near);
+    let repository = world.open();
+    super::write(&repository, lanai_repository::packages::Operation::CreateBranch).unwrap();
+    super::write(&repository, super::publish_content("good", "w", "1")).unwrap();
+    let commit = world.git(&["rev-parse", "good/v1"]).parse().unwrap();
+    let blob = world.git(&["rev-parse", "good/v1:good/Kptfile"]);
+    let path = world.folder.join("objects").join(&blob[..2]).join(&blob[2..]);
+    let refs = repository.poll(&Silent).unwrap();
+    let read = || repository.read(&refs, commit, &"good".parse().unwrap(), &Silent);
+    read().unwrap();
+    assert!(path.exists(), "it is a file of its own");
+    let aside = world.home.path().join("aside");
+    fs::rename(&path, &aside).unwrap();
+    let copy = || {
+        let mut all = fs::read_dir(world.home.path().join("cache/full/git")).unwrap().flatten();
+        let folder = all.find(|entry| entry.path().is_dir()).unwrap();
+        std::os::unix::fs::MetadataExt::ino(&folder.metadata().unwrap())
+    };
+    let mark = copy_mark(&world);
+    assert!(matches!(read(), Err(lanai_repository::Error::Damaged { .. })));
+    assert!(!mark.exists(), "it was made anew");
+    let (mark, number) = (copy_mark(&world), copy());
+    for _ in 0..3 {
+        assert!(matches!(read(), Err(lanai_repository::Error::Damaged { .. })));
+    }
+    assert!(mark.exists() && copy() == number, "and then kept");
+    fs::rename(&aside, &path).unwrap();
+    read().unwrap();
+}
+
+/// A file in the copy, which goes with it.
+fn copy_mark(world: &World) -> PathBuf {
+    let mut all = fs::read_dir(world.home.path().join("cache/full/git")).expect("a folder").flatten();
+    let folder = all.find(|entry| entry.path().is_dir()).expect("a copy").path();
+    fs::write(folder.join("mark"), "").expect("a file");
+    folder.join("mark")
+}
+
+/// What a history takes in memory is bounded, whatever its commits say.
+#[test]
+fn a_history_may_reach_its_limit_and_no_more() {
+    let world = World::new(Kind::Near);
+    let repository = world.open();
+    super::write(&repository, lanai_repository::packages::Operation::CreateBranch).unwrap();
+    super::write(&repository, super::publish_content("good", "w", "1")).unwrap();
+    let corpus = Corpus { folder: &world.folder };
+    let root = world.git(&["rev-parse", "good/v1^{tree}"]);
+    let kpt = format!("kpt:{{\"package\":\"{}\"}}\n", "a".repeat(100_000));
+    corpus.tag(&corpus.commit(&root, &format!("x\n\n{kpt}")));
+    let with = |bytes: u64| {
+        let limits = lanai_repository::Limits {
+            max_history: lanai_types::ByteSize::bytes(bytes),
+            ..lanai_repository::Limits::DEFAULT
+        };
+        let options = lanai_repository::Options { limits, ..crate::options(world.home.path(), &[]) };
+        let settings = lanai_repository::packages::Settings::new(world.home.path().join("own"), 7);
+        let (secrets, journal) = (world.secrets.clone(), std::sync::Arc::new(super::NoJournal));
+        let all = lanai_repository::packages::Repositories::new(options, settings, secrets, journal);
+        let repository = open(&std::sync::Arc::new(all), &world.address, "ns/git", "");
+        let refs = repository.poll(&Silent).unwrap();
+        repository.facts(&refs, &Silent)
+    };
+    let (mut below, mut enough) = (100_000, 200_000);
+    with(enough).unwrap();
+    while enough - below > 1 {
+        let middle = u64::midpoint(below, enough);
+        if with(middle).is_ok() { enough = middle } else { below = middle }
+    }
+    let error = with(below).unwrap_err();
+    assert!(matches!(error, lanai_repository::Error::TooMuch { name: "max_history", .. }), "{error}");
+    assert_eq!(with(enough).unwrap().revisions.len(), 2, "the tag of no package is none");
 }

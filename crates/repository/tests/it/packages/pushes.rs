@@ -364,7 +364,7 @@ fn who_leaves_the_queue_leaves_alone() {
         };
         // The first push was for the branch.
         let is_push = |line: &&String| line.starts_with("POST") && line.ends_with("receive-pack");
-        while world.server.as_ref().unwrap().requests().iter().filter(is_push).count() < 2 {
+        while world.server.as_ref().expect("a server").requests().iter().filter(is_push).count() < 2 {
             std::thread::yield_now();
         }
         let waiter = Leaver::default();
@@ -397,4 +397,103 @@ impl lanai_repository::Progress for Leaver {
     fn cancel(&self) -> lanai_repository::Cancel {
         self.0.clone()
     }
+}
+
+/// A server in front of the repository refuses: that is an answer, and nothing is sent again.
+#[test]
+fn a_refusal_over_http_is_final_and_told() {
+    for (status, headers, text, expected) in [
+        (403, "", "read-only until noon", "read-only until noon"),
+        (413, "", "too large", "HTTP status 413 Payload Too Large: too large"),
+        (404, "", "gone", "HTTP status 404 Not Found: gone"),
+        (429, "Retry-After: 1\r\n", "slowly", "slowly"),
+        (302, "Location: http://127.0.0.1:1/\r\n", "", "HTTP status 302 Found"),
+    ] {
+        let journal = Arc::new(Remembering::default());
+        let world = World::with(Kind::Http, Behaviour::default(), Arc::<Remembering>::clone(&journal));
+        let repository = world.open();
+        write(&repository, Operation::CreateBranch).unwrap();
+        let server = world.server.as_ref().unwrap();
+        let authorization = Some(super::basic(super::USER, super::PASSWORD));
+        let refuse_pushes = Some((status, headers.to_owned(), text.to_owned()));
+        server.set(Behaviour { authorization: authorization.clone(), refuse_pushes, ..Behaviour::default() });
+        let before = pushes(&world);
+        let error = write(&repository, publish_content("p", "w", "1")).unwrap_err();
+        assert!(error.to_string().contains(expected), "{status}: {error}");
+        let is_refusal = matches!(error, WriteError::Refused { .. });
+        assert_eq!(is_refusal, !matches!(status, 403 | 429), "{status}: {error:?}");
+        assert_eq!(pushes(&world) - before, 1, "{status}");
+        assert_eq!(journal.all().pop().unwrap().1, Some(Outcome::NotLanded), "{status}");
+        assert_eq!(world.refs(), ["refs/heads/main"]);
+        server.set(Behaviour { authorization, ..Behaviour::default() });
+        write(&repository, publish_content("p", "w", "1")).unwrap();
+    }
+}
+
+fn pushes(world: &World) -> usize {
+    let is_push = |line: &&String| line.starts_with("POST") && line.ends_with("receive-pack");
+    world.server.as_ref().expect("a server").requests().iter().filter(is_push).count()
+}
+
+/// What proves that a push landed, or cannot land any more, when its answer was lost.
+#[test]
+fn only_refs_prove_what_became_of_a_lost_push() {
+    // Somebody builds upon it before anybody looks.
+    let follow = "while read old new name; do if [ $name = refs/heads/main ]; then
+        next=$(GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x \\
+            git commit-tree -p $new -m theirs $new^{tree}) && git update-ref refs/heads/main $next; fi; done";
+    // It is not let in a second time, which proves nothing: the first may be under way still.
+    let refuse = "echo 'not again' >&2; exit 1";
+    for (lose_answers, lose_pushes, name, text, expected) in [
+        (1, 0, "post-receive", follow, Some(Outcome::Landed)),
+        (0, 1, "pre-receive", refuse, Some(Outcome::Unknown)),
+    ] {
+        let journal = Arc::new(Remembering::default());
+        let world = World::with(Kind::Http, Behaviour::default(), Arc::<Remembering>::clone(&journal));
+        let repository = world.open();
+        write(&repository, Operation::CreateBranch).unwrap();
+        super::group::hook(&world, name, text);
+        let authorization = Some(super::basic(super::USER, super::PASSWORD));
+        let behaviour = Behaviour { authorization, lose_answers, lose_pushes, ..Behaviour::default() };
+        world.server.as_ref().unwrap().set(behaviour);
+        let answer = write(&repository, publish_content("p", "w", "1"));
+        assert_eq!(journal.all().pop().unwrap().1, expected, "{name}: {answer:?}");
+        if expected == Some(Outcome::Landed) {
+            assert_eq!(answer.unwrap().revision.unwrap().get(), 1);
+            let count = world.git(&["rev-list", "--count", "--first-parent", "main"]);
+            assert_eq!(count, "3", "it is there once, and theirs");
+            assert_eq!(world.refs(), ["refs/heads/main", "refs/tags/p/v1"]);
+        } else {
+            let error = answer.unwrap_err();
+            assert!(matches!(error, WriteError::Unknown { .. }), "{error:?}");
+            assert!(error.to_string().contains("not again"), "{error}");
+        }
+        world.fsck();
+    }
+}
+
+/// Git moves refs from files of their own into one file while they are listed: none is missed.
+#[test]
+fn refs_are_listed_whole_while_git_packs_them() {
+    let world = World::new(Kind::Near);
+    let repository = world.open();
+    write(&repository, Operation::CreateBranch).unwrap();
+    let head = world.git(&["rev-parse", "main"]);
+    let (there, is_over) =
+        (std::sync::atomic::AtomicUsize::new(0), std::sync::atomic::AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 1..=60 {
+                world.git(&["update-ref", &format!("refs/tags/t{number}"), &head]);
+                there.store(number, std::sync::atomic::Ordering::SeqCst);
+                world.git(&["pack-refs", "--all"]);
+            }
+            is_over.store(true, std::sync::atomic::Ordering::SeqCst);
+        });
+        while !is_over.load(std::sync::atomic::Ordering::SeqCst) {
+            let least = there.load(std::sync::atomic::Ordering::SeqCst);
+            let refs = repository.poll(&Silent).unwrap();
+            assert!(refs.len() > least, "{} of {least} and main", refs.len());
+        }
+    });
 }
