@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use jiff::Timestamp;
 use lanai_api::Version;
-use lanai_store::{Condition, Presence, Revision, Store, Stored};
+use lanai_store::{Condition, Key, Kind, Object, Presence, Revision, Store, Stored, Write};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -24,6 +24,9 @@ use crate::view::{Include, View};
 
 /// How often a write begins again because somebody else was faster.
 pub const MAX_ATTEMPTS: usize = 32;
+
+/// The rows that definitions of one group change together with themselves. No kind can have this name.
+const NAMES: &str = "-names";
 
 /// What time it is.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -83,7 +86,7 @@ impl Call {
 
     /// The object in the version in which it is stored.
     pub fn to_storage(&self, object: Value) -> Value {
-        self.kind.info.convert(object, &self.kind.info.storage().name)
+        self.kind.stored(object)
     }
 }
 
@@ -115,6 +118,23 @@ impl Core {
             ));
         }
         Ok(Some(Condition::Presence { key, expected: Presence::At(stored.revision) }))
+    }
+
+    /// What the write of a definition takes along, so that no two of one group get the same names at the same moment: a row of the group that each of
+    /// them changes. The snapshot has all that was written before.
+    pub(crate) async fn claim_names(&self, call: &Call, object: &Value) -> Result<Option<Write>, Status> {
+        let group = object["spec"]["group"].as_str().unwrap_or_default();
+        if call.kind.special != Special::Definition || group.is_empty() {
+            return Ok(None);
+        }
+        let key = Key::new(&Kind::new(NAMES)?, "", group)?;
+        let found = self.store.get(&key).await?;
+        self.follower.newest().await?;
+        let object = Object { value: "{}".into(), ..Object::default() };
+        Ok(Some(match found {
+            Some(stored) => Write::Update { key, expected: stored.revision, object },
+            None => Write::Create { key, object },
+        }))
     }
 
     /// Waits until the snapshot has what was written, if it is about such things.

@@ -1,5 +1,6 @@
 //! What is particular about some kinds.
 
+pub(crate) mod events;
 mod namespace;
 
 use jiff::Timestamp;

@@ -1,15 +1,17 @@
 //! The kinds that are served.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use lanai_api::{KindInfo, Scope, Serving, Version};
-use lanai_store::{Key, Kind, Protection};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use lanai_api::{KindInfo, Scope, Serving, Version, schema};
+use lanai_store::{Key, Kind, Protection, Stored};
 use serde_json::Value;
 
 use crate::identity::Identity;
-use crate::kinds::Special;
+use crate::kinds::{Special, events};
 use crate::path::GroupVersion;
 use crate::query::DryRun;
 use crate::status::{GroupResource, Status};
@@ -25,6 +27,8 @@ pub struct Registered {
     pub special: Special,
     /// Who does its writes.
     pub backing: Backing,
+    /// Marks of the versions whose schemas have defaults: a row with the mark has them.
+    filled: BTreeMap<String, String>,
 }
 
 /// Who does the writes of a kind.
@@ -89,9 +93,50 @@ impl Registered {
     /// # Errors
     /// When its name cannot be that of rows.
     pub fn new(info: Arc<KindInfo>, backing: Backing) -> Result<Self, Status> {
-        let rows = Kind::new(&info.resource())?;
         let special = Special::of(&info.group, &info.names.kind);
-        Ok(Self { info, rows, special, backing })
+        // Events are the same, whoever asks for them.
+        let rows =
+            if special == Special::Event { Kind::new("events")? } else { Kind::new(&info.resource())? };
+        let filled = info.versions.iter().filter_map(|version| {
+            let text = version.source.to_string();
+            text.contains("\"default\":").then(|| (version.name.clone(), mark(&version.name, &text)))
+        });
+        let filled = filled.collect();
+        Ok(Self { info, rows, special, backing, filled })
+    }
+
+    /// True for kinds whose rows have other names of fields.
+    fn is_renamed(&self) -> bool {
+        self.special == Special::Event && !self.info.group.is_empty()
+    }
+
+    /// Whether a row is what clients of a version see, byte for byte but for its versions.
+    pub(crate) fn is_as_stored(&self, stored: &Stored, version: &str) -> bool {
+        let has_defaults = match self.filled.get(version) {
+            None => true,
+            Some(mark) => stored.object.attributes.fields.get(FILLED) == Some(mark),
+        };
+        has_defaults && !self.is_renamed()
+    }
+
+    /// An object of a row as clients of a version see it. Defaults that its schema got since it was written are filled in.
+    pub(crate) fn presented(&self, object: Value, version: &str) -> Value {
+        if self.is_renamed() {
+            return events::from_core(object);
+        }
+        let mut object = self.info.convert(object, version);
+        if let Some(found) = self.info.version(version).filter(|_| self.filled.contains_key(version)) {
+            schema::fill(&mut object, &found.schema);
+        }
+        object
+    }
+
+    /// An object that clients of any version wrote, as rows have it.
+    pub(crate) fn stored(&self, object: Value) -> Value {
+        if self.is_renamed() {
+            return events::to_core(object);
+        }
+        self.info.convert(object, &self.info.storage().name)
     }
 
     /// Group and plural, for messages about objects.
@@ -124,15 +169,17 @@ impl Registered {
         if self.special == Special::Secret { Protection::Sealed } else { Protection::Plain }
     }
 
-    /// The fields by which its objects are found, beside name and namespace.
-    pub fn selectable(&self) -> BTreeSet<String> {
-        let versions = self.info.versions.iter();
-        versions.flat_map(|version| version.selectable.iter().cloned()).collect()
+    /// The fields by which its objects are found, beside name and namespace: as clients name them, and as rows have them.
+    pub fn selectable(&self) -> BTreeMap<String, String> {
+        let names = self.info.versions.iter().flat_map(|version| version.selectable.iter().cloned());
+        let in_rows = |name: &str| if self.is_renamed() { events::row_field(name) } else { name.to_owned() };
+        names.map(|name| (name.clone(), in_rows(&name))).collect()
     }
 
-    /// Those fields of an object; what is not there or empty is left out.
-    pub fn selectable_values(&self, object: &Value) -> BTreeMap<String, String> {
-        let value = |path: &String| {
+    /// Those fields of an object as rows have it, and that it has the defaults of the version in which it was written. What is not there or empty
+    /// is left out.
+    pub fn row_fields(&self, object: &Value, written: &str) -> BTreeMap<String, String> {
+        let value = |path: String| {
             let found = path.split('.').try_fold(object, |value, part| value.get(part))?;
             let text = match found {
                 Value::String(text) => text.clone(),
@@ -140,10 +187,31 @@ impl Registered {
                 Value::Bool(flag) => flag.to_string(),
                 Value::Null | Value::Array(_) | Value::Object(_) => return None,
             };
-            (!text.is_empty()).then(|| (path.clone(), text))
+            (!text.is_empty()).then_some((path, text))
         };
-        self.selectable().iter().filter_map(value).collect()
+        let mark = self.filled.get(written).map(|mark| (FILLED.to_owned(), mark.clone()));
+        self.selectable().into_values().filter_map(value).chain(mark).collect()
     }
+}
+
+impl Registered {
+    /// The same for an object that comes from a row and has no defaults that were not there.
+    pub(crate) fn row_fields_again(&self, object: &Value, before: &Stored) -> BTreeMap<String, String> {
+        let mut fields = self.row_fields(object, "");
+        if let Some(mark) = before.object.attributes.fields.get(FILLED) {
+            fields.insert(FILLED.to_owned(), mark.clone());
+        }
+        fields
+    }
+}
+
+/// The field of rows that says which defaults they have. No selector can name it.
+const FILLED: &str = "$filled";
+
+/// A short name for a schema.
+fn mark(version: &str, schema: &str) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, format!("{version} {schema}").as_bytes());
+    URL_SAFE_NO_PAD.encode(&digest.as_ref()[..9])
 }
 
 /// All kinds that are served.

@@ -1,6 +1,6 @@
 //! Label and field selectors, as clients write them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lanai_api::names;
 use lanai_store::{Filter, Key, Kind, Prefix, Requirement, Subject, Test};
@@ -51,7 +51,7 @@ impl Selection {
         namespace: Option<&str>,
         labels: Option<&str>,
         fields: Option<&str>,
-        known: &BTreeSet<String>,
+        known: &BTreeMap<String, String>,
     ) -> Result<Self, Status> {
         let mut selection = Self::of_kind(kind, namespace)?;
         if let Some(text) = labels {
@@ -66,12 +66,12 @@ impl Selection {
         Ok(selection)
     }
 
-    fn add(&mut self, term: FieldTerm, known: &BTreeSet<String>) -> Result<(), Status> {
+    fn add(&mut self, term: FieldTerm, known: &BTreeMap<String, String>) -> Result<(), Status> {
         let FieldTerm { field, operator, value } = term;
         let part = match field.as_str() {
             "metadata.name" => Part::Name,
             "metadata.namespace" => Part::Namespace,
-            other if known.contains(other) => {
+            other if let Some(in_rows) = known.get(other) => {
                 // A field that is empty is not in the index.
                 let test = match (operator, value.as_str()) {
                     (Operator::Is, "") => Test::Absent,
@@ -79,7 +79,10 @@ impl Selection {
                     (Operator::Is, _) => Test::Equals(value),
                     (Operator::IsNot, _) => Test::NotIn(BTreeSet::from([value])),
                 };
-                self.filter.selector.requirements.push(Requirement { subject: Subject::Field(field), test });
+                self.filter
+                    .selector
+                    .requirements
+                    .push(Requirement { subject: Subject::Field(in_rows.clone()), test });
                 return Ok(());
             }
             _ => return Err(Status::bad_request(format!("field label not supported: {field}"))),
@@ -270,7 +273,7 @@ mod tests {
     #[test]
     fn names_are_decided_by_keys() {
         let kind = Kind::new("configmaps").unwrap();
-        let parse = |fields: &str| Selection::parse(&kind, Some("a"), None, Some(fields), &BTreeSet::new());
+        let parse = |fields: &str| Selection::parse(&kind, Some("a"), None, Some(fields), &BTreeMap::new());
         let selection = parse("metadata.name=b").unwrap();
         let key = |name: &str| Key::new(&kind, "a", name).unwrap();
         assert!(selection.admits_key(&key("b")) && !selection.admits_key(&key("bc")));

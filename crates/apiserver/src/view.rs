@@ -96,7 +96,7 @@ impl View {
                 Shape::Objects | Shape::Discovery,
                 Format::Json | Format::OpenApiProtobuf | Format::Discovery | Format::Text,
                 Item::Row(stored, revision),
-            ) => row::bytes(stored, *revision, &self.api_version()),
+            ) => self.row(stored, *revision),
             _ => Ok(self.written(&self.shaped(item, Headings::Shown)?)),
         }
     }
@@ -128,7 +128,7 @@ impl View {
     pub fn frame(&self, event: &str, item: Item, headings: Headings) -> Result<Vec<u8>, Status> {
         let object = match (self.accept.shape, &item) {
             (Shape::Objects | Shape::Discovery, Item::Row(stored, revision)) => {
-                row::bytes(stored, *revision, &self.api_version())?
+                self.row(stored, *revision)?
             }
             _ => self.shaped(item, headings)?.to_string().into_bytes(),
         };
@@ -172,7 +172,7 @@ impl View {
                 out.push(b',');
             }
             out.extend(match item {
-                Item::Row(stored, revision) => row::bytes(&stored, revision, &api_version)?,
+                Item::Row(stored, revision) => self.row(&stored, revision)?,
                 other @ Item::Value(_) => self.converted(other)?.to_string().into_bytes(),
             });
         }
@@ -180,9 +180,17 @@ impl View {
         Ok(out)
     }
 
+    /// A row in the version that was asked for: its own bytes where they are right already.
+    fn row(&self, stored: &Arc<Stored>, revision: Revision) -> Result<Vec<u8>, Status> {
+        if self.kind.is_as_stored(stored, &self.version) {
+            return row::bytes(stored, revision, &self.api_version());
+        }
+        Ok(self.converted(Item::Row(stored.clone(), revision))?.to_string().into_bytes())
+    }
+
     /// The object in the version that was asked for.
     pub fn converted(&self, item: Item) -> Result<Value, Status> {
-        Ok(self.kind.info.convert(item.into_value()?, &self.version))
+        Ok(self.kind.presented(item.into_value()?, &self.version))
     }
 
     fn shaped(&self, item: Item, headings: Headings) -> Result<Value, Status> {

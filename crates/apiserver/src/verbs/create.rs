@@ -43,6 +43,7 @@ pub(crate) async fn make(core: &Core, call: &Call, decoded: Decoded) -> Result<M
     loop {
         attempt += 1;
         let mut object = object.clone();
+        let claim = core.claim_names(call, &object).await?;
         complete(core, call, &mut object)?;
         let name = meta::name(&object).to_owned();
         check(call, &object)?;
@@ -60,11 +61,11 @@ pub(crate) async fn make(core: &Core, call: &Call, decoded: Decoded) -> Result<M
             }
             return Ok((Item::Value(object), warnings));
         }
-        let fields = call.kind.selectable_values(&object);
+        let fields = call.kind.row_fields(&object, &call.path.gv.version);
         let object = row::encode(object, fields, call.kind.protection());
         let write = Write::Create { key: key.clone(), object: object.clone() };
-        let transaction =
-            Transaction { conditions: holds.into_iter().collect(), writes: vec![write], blobs: Vec::new() };
+        let writes = std::iter::once(write).chain(claim).collect();
+        let transaction = Transaction { conditions: holds.into_iter().collect(), writes, blobs: Vec::new() };
         match core.store.commit(transaction).await {
             Ok(committed) => {
                 let revision = committed.revisions.first().copied().unwrap_or(Revision::ZERO);
@@ -75,7 +76,7 @@ pub(crate) async fn make(core: &Core, call: &Call, decoded: Decoded) -> Result<M
             Err(Error::Conflict { key: found, .. }) if found == key && !is_generated => {
                 return Err(there_is_one(core, call, &key).await);
             }
-            // The namespace changed, or the generated name is taken.
+            // The namespace changed, another definition did, or the generated name is taken.
             Err(Error::Conflict { .. }) if attempt < MAX_ATTEMPTS => {}
             Err(error) => return Err(error.into()),
         }

@@ -168,7 +168,7 @@ async fn remove(
             return Ok(Deleted::Waiting(Item::Row(stored, revision)));
         }
         let expected = stored.revision;
-        let fields = call.kind.selectable_values(&new);
+        let fields = call.kind.row_fields_again(&new, &stored);
         let object = row::encode(new, fields, call.kind.protection());
         let write = if is_released {
             Write::Delete { key: key.clone(), expected }

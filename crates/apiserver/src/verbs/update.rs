@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use lanai_api::Cause;
-use lanai_store::{Error, Stored, Write};
+use lanai_store::{Error, Stored, Transaction, Write};
 use serde_json::{Value, json};
 
 use crate::core::{Call, Core, MAX_ATTEMPTS};
@@ -90,7 +90,7 @@ pub(crate) async fn change(
 ) -> Result<Done, Status> {
     for _ in 0..MAX_ATTEMPTS {
         let stored = core.find(call).await?;
-        let old = call.kind.info.convert(row::decode(&stored)?, &call.path.gv.version);
+        let old = call.kind.presented(row::decode(&stored)?, &call.path.gv.version);
         let wanted = make(&old)?;
         let warnings = wanted.warnings.clone();
         match once(core, call, &stored, old, wanted).await {
@@ -125,6 +125,7 @@ async fn once(
     decode::place(call, &mut new)?;
     let managed = owners::take(&mut new);
     complete(call, &mut new, &old)?;
+    let claim = core.claim_names(call, &new).await?;
     accept_names(core, call, &mut new);
     owners::put(&mut new, managed);
     let mut new = owners::tracked(call, Some(&old), new, owners);
@@ -155,14 +156,15 @@ async fn once(
         return Ok(Changed::To(Item::Value(new)));
     }
     let (key, expected) = (stored.key.clone(), stored.revision);
-    let fields = call.kind.selectable_values(&new);
+    let fields = call.kind.row_fields(&new, &call.path.gv.version);
     let object = row::encode(new, fields, call.kind.protection());
     let write = if is_gone {
         Write::Delete { key, expected }
     } else {
         Write::Update { key, expected, object: object.clone() }
     };
-    match core.store.commit(write.into()).await {
+    let writes = std::iter::once(write).chain(claim).collect();
+    match core.store.commit(Transaction { writes, ..Transaction::default() }).await {
         Ok(committed) => {
             let revision = committed.revisions.first().copied().unwrap_or(expected);
             core.settle(&call.kind, revision).await;

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests, in helpers too")]
 
+mod limits;
+mod logs;
 mod replay;
+mod rows;
 mod virtuals;
 mod world;

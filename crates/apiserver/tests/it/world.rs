@@ -22,6 +22,11 @@ pub struct World {
 impl World {
     /// Serves all kinds; those that `backing` answers for are virtual.
     pub async fn new(backing: impl Fn(&str, Arc<dyn Store>) -> Option<Backing>) -> Self {
+        Self::with(Limits::DEFAULT, backing).await
+    }
+
+    /// The same, with limits.
+    pub async fn with(limits: Limits, backing: impl Fn(&str, Arc<dyn Store>) -> Option<Backing>) -> Self {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(lanai_store::Limits::default()));
         let mut registry = Registry::default();
         for info in kinds::all() {
@@ -42,7 +47,7 @@ impl World {
             registry,
             define,
             authentication: Authentication::default(),
-            limits: Limits::DEFAULT,
+            limits,
             audit: Arc::new(lanai_apiserver::audit::ToLog),
             clock: Arc::new(jiff::Timestamp::now),
             chance: Arc::new(chance),

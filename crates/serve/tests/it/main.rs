@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests, in helpers too")]
 
+mod access;
 mod apply;
 mod documents;
 mod kubectl;
