@@ -9,11 +9,13 @@ use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use lanai_apiserver::authenticate::identity_of_certificate;
 use lanai_apiserver::{ApiServer, Connection, Peer};
-use rustls::RootCertStore;
+use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::ring;
-use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{DigitallySignedStruct, DistinguishedName, RootCertStore, SignatureScheme};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
@@ -78,11 +80,79 @@ fn is_signed_by(der: &[u8], authority: &[u8]) -> bool {
     leaf.issuer() == authority.subject() && leaf.verify_signature(Some(authority.public_key())).is_ok()
 }
 
+/// Takes every client certificate whose key the client has, so that a bad one is told by an answer instead of by the end of the connection. Whether it
+/// is good is asked behind the handshake, of the verifier inside.
+#[derive(Debug)]
+struct Anybody(Arc<dyn ClientCertVerifier>);
+
+impl ClientCertVerifier for Anybody {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        self.0.root_hint_subjects()
+    }
+
+    fn client_auth_mandatory(&self) -> bool {
+        false
+    }
+
+    fn verify_client_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
+}
+
+/// TLS, and who is at the other end of it.
+#[derive(Clone)]
+pub struct Tls {
+    acceptor: TlsAcceptor,
+    verifier: Arc<dyn ClientCertVerifier>,
+    authorities: Authorities,
+}
+
+impl Tls {
+    /// Whose certificate was shown; none if there is none, or none that is good now.
+    fn peer(&self, certificates: Option<&[CertificateDer<'_>]>) -> Option<Peer> {
+        let (leaf, rest) = certificates?.split_first()?;
+        match self.verifier.verify_client_cert(leaf, rest, UnixTime::now()) {
+            Ok(_) => self.authorities.peer(leaf),
+            Err(error) => {
+                tracing::debug!(%error, "a client certificate is not good");
+                None
+            }
+        }
+    }
+}
+
 /// The configuration of TLS: client certificates are taken and not asked for.
 ///
 /// # Errors
 /// When an authority cannot be used.
-pub fn tls(shown: Arc<Shown>, authorities: &Authorities) -> Result<TlsAcceptor, String> {
+pub fn tls(shown: Arc<Shown>, authorities: Authorities) -> Result<Tls, String> {
     let provider = Arc::new(ring::default_provider());
     let mut roots = RootCertStore::empty();
     roots.add(authorities.users.clone()).map_err(|error| error.to_string())?;
@@ -96,24 +166,18 @@ pub fn tls(shown: Arc<Shown>, authorities: &Authorities) -> Result<TlsAcceptor, 
     let mut config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?
-        .with_client_cert_verifier(verifier)
+        .with_client_cert_verifier(Arc::new(Anybody(verifier.clone())))
         .with_cert_resolver(shown);
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(TlsAcceptor::from(Arc::new(config)))
+    Ok(Tls { acceptor: TlsAcceptor::from(Arc::new(config)), verifier, authorities })
 }
 
 /// Accepts connections until the token, then lets requests end.
-pub async fn serve(
-    listener: TcpListener,
-    acceptor: TlsAcceptor,
-    authorities: Authorities,
-    server: ApiServer,
-    stop: CancellationToken,
-) {
+pub async fn serve(listener: TcpListener, tls: Tls, server: ApiServer, stop: CancellationToken) {
     let graceful = GracefulShutdown::new();
     let tasks = TaskTracker::new();
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let authorities = Arc::new(authorities);
+    let tls = Arc::new(tls);
     let cut = CancellationToken::new();
     loop {
         let accepted = tokio::select! {
@@ -121,13 +185,13 @@ pub async fn serve(
             accepted = accept(&listener, &room) => accepted,
         };
         let Some((stream, remote, permit)) = accepted else { continue };
-        let (acceptor, authorities) = (acceptor.clone(), authorities.clone());
+        let tls = tls.clone();
         let (server, cut, watcher) = (server.clone(), cut.clone(), graceful.watcher());
         tasks.spawn(async move {
             let _permit = permit;
             tokio::select! {
                 () = cut.cancelled() => {}
-                () = connection(stream, remote, acceptor, authorities, server, watcher) => {}
+                () = connection(stream, remote, tls, server, watcher) => {}
             }
         });
     }
@@ -161,13 +225,12 @@ async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> Option<Accepte
 async fn connection(
     stream: TcpStream,
     remote: SocketAddr,
-    acceptor: TlsAcceptor,
-    authorities: Arc<Authorities>,
+    tls: Arc<Tls>,
     server: ApiServer,
     watcher: Watcher,
 ) {
     let _ = stream.set_nodelay(true);
-    let stream = match tokio::time::timeout(HANDSHAKE_TIME, acceptor.accept(stream)).await {
+    let stream = match tokio::time::timeout(HANDSHAKE_TIME, tls.acceptor.accept(stream)).await {
         Ok(Ok(stream)) => stream,
         Ok(Err(error)) => {
             tracing::debug!(%remote, %error, "no connection");
@@ -178,9 +241,7 @@ async fn connection(
             return;
         }
     };
-    let certificates = stream.get_ref().1.peer_certificates();
-    let peer =
-        certificates.and_then(|certificates| certificates.first()).and_then(|leaf| authorities.peer(leaf));
+    let peer = tls.peer(stream.get_ref().1.peer_certificates());
     let connection = Connection { remote: Some(remote), peer };
     let service = hyper::service::service_fn(move |mut request: http::Request<hyper::body::Incoming>| {
         request.extensions_mut().insert(connection.clone());

@@ -18,7 +18,7 @@ use crate::certificates::{self, Authority, Pair, Shown};
 use crate::data::{DataDirectory, FileError, Readers};
 use crate::journal::Journal;
 use crate::kubeconfig;
-use crate::listen::{self, Authorities};
+use crate::listen::{self, Authorities, Tls};
 
 /// How often certificates are looked at.
 const RENEWAL_EVERY: Duration = Duration::from_hours(1);
@@ -95,8 +95,7 @@ pub enum Error {
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
-    acceptor: tokio_rustls::TlsAcceptor,
-    authorities: Authorities,
+    tls: Tls,
     api: ApiServer,
     renewal: Renewal,
 }
@@ -145,10 +144,10 @@ impl Server {
         let names = certificates::names(address.ip(), &options.names);
         let pair = authority.server(&names, now)?;
         let shown = Arc::new(Shown::new(&pair)?);
-        let acceptor = listen::tls(shown.clone(), &authorities).map_err(Error::Tls)?;
+        let tls = listen::tls(shown.clone(), authorities).map_err(Error::Tls)?;
         let renewal = Renewal { data, authority, shown, names, address, clock: options.clock };
         renewal.write_kubeconfig()?;
-        Ok(Self { listener, address, acceptor, authorities, api, renewal })
+        Ok(Self { listener, address, tls, api, renewal })
     }
 
     /// Where it listens.
@@ -163,9 +162,9 @@ impl Server {
 
     /// Serves until the token; then watches end, and requests are finished.
     pub async fn run(self, stop: CancellationToken) {
-        let Self { listener, acceptor, authorities, api, renewal, .. } = self;
+        let Self { listener, tls, api, renewal, .. } = self;
         let renewing = tokio::spawn(renewal.run(stop.clone()));
-        listen::serve(listener, acceptor, authorities, api, stop).await;
+        listen::serve(listener, tls, api, stop).await;
         let _ = renewing.await;
     }
 }

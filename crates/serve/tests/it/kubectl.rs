@@ -226,3 +226,26 @@ fn kubectl_creates_from_arguments() {
     let strict = kubectl.run(&["-n", "shop", "create", "configmap", "Bad_Name"], "").unwrap_err();
     assert!(strict.contains("metadata.name: Invalid value"), "{strict}");
 }
+
+/// A certificate of somebody else is answered, and does not end the connection.
+#[test]
+fn a_certificate_of_another_authority_is_nobodys() {
+    let Some(program) = kubectl("serve::kubectl::a_certificate_of_another_authority_is_nobodys") else {
+        return;
+    };
+    let (world, other) = (World::new(), World::new());
+    let kubectl = Kubectl { world: &world, program };
+    let text = |world: &World| std::fs::read_to_string(world.kubeconfig()).unwrap();
+    let line = |text: &str, key: &str| text.lines().find(|line| line.contains(key)).unwrap().to_owned();
+    let (ours, theirs) = (text(&world), text(&other));
+    let forged = ["client-certificate-data:", "client-key-data:"]
+        .iter()
+        .fold(ours.clone(), |forged, key| forged.replace(&line(&ours, key), &line(&theirs, key)));
+    assert_ne!(forged, ours);
+    std::fs::write(world.kubeconfig(), forged).unwrap();
+    let refused = kubectl.run(&["get", "namespaces"], "").unwrap_err();
+    assert!(refused.contains("Unauthorized") || refused.contains("provide credentials"), "{refused}");
+    assert_eq!(kubectl.ok(&["get", "--raw", "/healthz"]), "ok");
+    std::fs::write(world.kubeconfig(), ours).unwrap();
+    assert!(kubectl.ok(&["auth", "whoami"]).contains("lanai-admin"));
+}

@@ -6,5 +6,6 @@ mod access;
 mod apply;
 mod documents;
 mod kubectl;
+mod listen;
 mod requests;
 mod world;
