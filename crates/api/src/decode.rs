@@ -38,6 +38,15 @@ pub fn json(bytes: &[u8]) -> Result<Decoded, Error> {
     Ok(Decoded { value, duplicates })
 }
 
+/// How deep a value is: how many lists and objects stand in each other.
+pub fn depth(value: &Value) -> usize {
+    match value {
+        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
+}
+
 /// Removes the fields that a version of a kind does not know, and says which those were.
 pub fn unknown(object: &mut Value, version: &Version) -> Vec<Pruned> {
     schema::prune(object, &version.schema)

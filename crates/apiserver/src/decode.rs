@@ -102,6 +102,10 @@ pub(crate) fn object(call: &Call) -> Result<Decoded, Status> {
 /// Managed fields are left alone: what of them can be read is decided where they are used.
 pub(crate) fn admit(call: &Call, sent: Sent, owners: Owners) -> Result<Decoded, Status> {
     let Sent { value: mut object, duplicates } = sent;
+    if decode::depth(&object) > decode::MAX_DEPTH {
+        let message = format!("the object provided is deeper than {}", decode::MAX_DEPTH);
+        return Err(Status::bad_request(message));
+    }
     check_type(call, &mut object)?;
     let managed = owners::take(&mut object);
     let version = call.version()?;

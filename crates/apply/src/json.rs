@@ -1,7 +1,11 @@
 //! JSON patches (RFC 6902), with the limits of kube-apiserver.
 
+use json_patch::PatchOperation;
+use lanai_api::decode::{MAX_DEPTH, depth};
 use serde_json::Value;
 
+/// How many bytes the operations of a patch may copy together: each copy can be copied again.
+pub const MAX_COPIED: usize = 3 << 20;
 /// How many operations a patch may have.
 pub const MAX_OPERATIONS: usize = 10_000;
 
@@ -15,6 +19,12 @@ pub enum Error {
     /// More than [`MAX_OPERATIONS`]: answer 413, `RequestEntityTooLarge`.
     #[error("The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {0}")]
     TooMany(usize),
+    /// More than [`MAX_COPIED`]: answer 413, `RequestEntityTooLarge`.
+    #[error("The allowed maximum of what a JSON patch copies is {MAX_COPIED} bytes")]
+    CopiesTooMuch,
+    /// It would make the object deeper than [`MAX_DEPTH`]: answer 422, `Invalid`.
+    #[error("the patch makes an object that is deeper than {MAX_DEPTH}")]
+    TooDeep,
     /// An operation fails on this object: answer 422, `Invalid`.
     #[error("{0}")]
     Failed(String),
@@ -38,8 +48,32 @@ pub fn patch(object: &Value, patch: &Value) -> Result<Value, Error> {
     let operations: json_patch::Patch =
         serde_json::from_value(patch.clone()).map_err(|error| Error::Failed(error.to_string()))?;
     let mut patched = object.clone();
-    json_patch::patch(&mut patched, &operations).map_err(|error| Error::Failed(error.to_string()))?;
+    let mut copied = 0;
+    for operation in &operations.0 {
+        check(&patched, operation, &mut copied)?;
+        json_patch::patch_unsafe(&mut patched, std::slice::from_ref(operation))
+            .map_err(|error| Error::Failed(error.to_string()))?;
+    }
     Ok(patched)
+}
+
+/// What an operation puts somewhere must not be too deep there, and not too much. Few operations could make an object that no stack and no memory holds.
+fn check(object: &Value, operation: &PatchOperation, copied: &mut usize) -> Result<(), Error> {
+    let (path, value) = match operation {
+        PatchOperation::Add(add) => (&add.path, Some(&add.value)),
+        PatchOperation::Replace(replace) => (&replace.path, Some(&replace.value)),
+        PatchOperation::Move(from) => (&from.path, object.pointer(from.from.as_str())),
+        PatchOperation::Copy(from) => {
+            let value = object.pointer(from.from.as_str());
+            *copied += value.map_or(0, |value| value.to_string().len());
+            if *copied > MAX_COPIED {
+                return Err(Error::CopiesTooMuch);
+            }
+            (&from.path, value)
+        }
+        PatchOperation::Remove(_) | PatchOperation::Test(_) => return Ok(()),
+    };
+    if path.count() + value.map_or(0, depth) > MAX_DEPTH { Err(Error::TooDeep) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -58,6 +92,33 @@ mod tests {
         assert!(matches!(patch(&object, &json!({"a": 1})), Err(Error::Decode(_))));
         assert!(matches!(patch(&object, &json!([1])), Err(Error::Decode(_))));
         assert!(matches!(patch(&object, &json!([{"op": "fly"}])), Err(Error::Failed(_))));
+    }
+
+    #[test]
+    fn copies_of_copies_end() {
+        let object = json!({"a": {"b": "x".repeat(1000)}});
+        let copies = |count: usize| {
+            let copies =
+                (0..count).map(|at| json!({"op": "copy", "from": "/a", "path": format!("/a/c{at}")}));
+            patch(&object, &copies.collect())
+        };
+        assert!(copies(8).is_ok());
+        assert!(matches!(copies(30), Err(Error::CopiesTooMuch)), "it would be a terabyte");
+        let whole = json!([{"op": "copy", "from": "", "path": "/a/d"}]);
+        assert!(patch(&object, &whole).is_ok());
+    }
+
+    #[test]
+    fn objects_stay_as_deep_as_they_may_be() {
+        let nested = |depth: usize| (0..depth).fold(json!(1), |inner, _| json!({"a": inner}));
+        let object = json!({"a": {}});
+        let add = |depth: usize| json!([{"op": "add", "path": "/a/b", "value": nested(depth)}]);
+        assert!(patch(&object, &add(MAX_DEPTH - 2)).is_ok());
+        assert_eq!(patch(&object, &add(MAX_DEPTH - 1)), Err(Error::TooDeep));
+        let deeper = json!([{"op": "add", "path": "/a/b", "value": nested(60)},
+                            {"op": "copy", "from": "/a/b", "path": &format!("/a/b{}", "/a".repeat(60))},
+                            {"op": "copy", "from": "/a/b", "path": &format!("/a/b{}", "/a".repeat(119))}]);
+        assert_eq!(patch(&object, &deeper), Err(Error::TooDeep));
     }
 
     #[test]

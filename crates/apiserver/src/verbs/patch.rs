@@ -100,10 +100,10 @@ fn check_name(call: &Call, new: &Value) -> Result<(), Status> {
 fn apply_json(old: &Value, patch: &Value) -> Result<Value, Status> {
     use lanai_apply::json::Error;
     lanai_apply::json::patch(old, patch).map_err(|error| match error {
-        Error::TooMany(_) => {
+        Error::TooMany(_) | Error::CopiesTooMuch => {
             Status::new(Reason::RequestEntityTooLarge, format!("Request entity too large: {error}"))
         }
-        Error::Failed(_) => {
+        Error::Failed(_) | Error::TooDeep => {
             let message = "the server rejected our request due to an error in our request";
             Status::new(Reason::Invalid, message).because("UnexpectedServerResponse", error.to_string(), "")
         }
