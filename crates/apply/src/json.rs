@@ -4,7 +4,7 @@ use json_patch::PatchOperation;
 use lanai_api::decode::{MAX_DEPTH, depth};
 use serde_json::Value;
 
-/// How many bytes the operations of a patch may copy together: each copy can be copied again.
+/// How many bytes the operations of a patch may copy and move together: each copy can be copied again, and what is moved can be moved without end.
 pub const MAX_COPIED: usize = 3 << 20;
 /// How many operations a patch may have.
 pub const MAX_OPERATIONS: usize = 10_000;
@@ -20,7 +20,7 @@ pub enum Error {
     #[error("The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {0}")]
     TooMany(usize),
     /// More than [`MAX_COPIED`]: answer 413, `RequestEntityTooLarge`.
-    #[error("The allowed maximum of what a JSON patch copies is {MAX_COPIED} bytes")]
+    #[error("The allowed maximum of what a JSON patch copies and moves is {MAX_COPIED} bytes")]
     CopiesTooMuch,
     /// It would make the object deeper than [`MAX_DEPTH`]: answer 422, `Invalid`.
     #[error("the patch makes an object that is deeper than {MAX_DEPTH}")]
@@ -62,18 +62,16 @@ fn check(object: &Value, operation: &PatchOperation, copied: &mut usize) -> Resu
     let (path, value) = match operation {
         PatchOperation::Add(add) => (&add.path, Some(&add.value)),
         PatchOperation::Replace(replace) => (&replace.path, Some(&replace.value)),
-        PatchOperation::Move(from) => (&from.path, object.pointer(from.from.as_str())),
-        PatchOperation::Copy(from) => {
-            let value = object.pointer(from.from.as_str());
-            *copied += value.map_or(0, |value| value.to_string().len());
-            if *copied > MAX_COPIED {
-                return Err(Error::CopiesTooMuch);
-            }
-            (&from.path, value)
-        }
+        PatchOperation::Move(from) => (&from.path, charged(object.pointer(from.from.as_str()), copied)?),
+        PatchOperation::Copy(from) => (&from.path, charged(object.pointer(from.from.as_str()), copied)?),
         PatchOperation::Remove(_) | PatchOperation::Test(_) => return Ok(()),
     };
     if path.count() + value.map_or(0, depth) > MAX_DEPTH { Err(Error::TooDeep) } else { Ok(()) }
+}
+
+fn charged<'v>(value: Option<&'v Value>, copied: &mut usize) -> Result<Option<&'v Value>, Error> {
+    *copied += value.map_or(0, |value| value.to_string().len());
+    if *copied > MAX_COPIED { Err(Error::CopiesTooMuch) } else { Ok(value) }
 }
 
 #[cfg(test)]
@@ -104,6 +102,14 @@ mod tests {
         };
         assert!(copies(8).is_ok());
         assert!(matches!(copies(30), Err(Error::CopiesTooMuch)), "it would be a terabyte");
+        let there_and_back = [
+            json!({"op": "move", "from": "/a", "path": "/z"}),
+            json!({"op": "move", "from": "/z", "path": "/a"}),
+        ];
+        let moves =
+            |count: usize| patch(&object, &there_and_back.iter().cycle().take(count).cloned().collect());
+        assert!(moves(3_000).is_ok());
+        assert!(matches!(moves(4_000), Err(Error::CopiesTooMuch)));
         let whole = json!([{"op": "copy", "from": "", "path": "/a/d"}]);
         assert!(patch(&object, &whole).is_ok());
     }

@@ -8,6 +8,8 @@
 //! | `$deleteFromPrimitiveList/NAME` | these scalars go from the list |
 //! | `$setElementOrder/NAME` | the items of the list stand in this order |
 
+use std::collections::{HashMap, HashSet};
+
 use lanai_api::Schema;
 use lanai_api::schema::PatchList;
 use serde_json::{Map, Value};
@@ -108,17 +110,17 @@ fn texts<'v>(value: &'v Value, directive: &str) -> Result<&'v [Value], Error> {
 
 fn retain(merged: &mut Map<String, Value>, patch: &Map<String, Value>) -> Result<(), Error> {
     let Some(kept) = patch.get(RETAIN) else { return Ok(()) };
-    let kept = texts(kept, RETAIN)?;
-    merged.retain(|name, _| kept.iter().any(|one| one == name));
+    let kept: HashSet<&str> = texts(kept, RETAIN)?.iter().filter_map(Value::as_str).collect();
+    merged.retain(|name, _| kept.contains(name.as_str()));
     Ok(())
 }
 
 fn delete_scalars(merged: &mut Map<String, Value>, patch: &Map<String, Value>) -> Result<(), Error> {
     for (directive, gone) in patch {
         let Some(name) = directive.strip_prefix(DELETE_FROM) else { continue };
-        let gone = texts(gone, directive)?;
+        let gone: HashSet<String> = texts(gone, directive)?.iter().map(Value::to_string).collect();
         if let Some(Value::Array(items)) = merged.get_mut(name) {
-            items.retain(|item| !gone.contains(item));
+            items.retain(|item| !gone.contains(&item.to_string()));
         }
     }
     Ok(())
@@ -146,33 +148,27 @@ fn reorder(
 
 /// Items in an order; those that it does not name stay behind the item that they stood behind.
 fn sort(items: &mut Vec<Value>, order: &[Value], key: Option<&str>) {
-    let place = |item: &Value| {
-        order.iter().position(|other| match key {
-            Some(key) => other.get(key) == item.get(key),
-            None => other == item,
-        })
+    let name = |item: &Value| match key {
+        Some(key) => item.get(key).map(Value::to_string),
+        None => Some(item.to_string()),
     };
-    let mut named: Vec<Value> = items.iter().filter(|item| place(item).is_some()).cloned().collect();
-    named.sort_by_key(|item| place(item));
-    let mut last: Option<Value> = None;
-    for item in std::mem::take(items) {
-        if place(&item).is_some() {
-            last = Some(item);
-            continue;
-        }
-        let at = last
-            .as_ref()
-            .and_then(|last| named.iter().position(|other| other == last))
-            .map_or(0, |at| at + 1);
-        let at = if last.is_none() {
-            named.iter().position(|other| place(other).is_some()).unwrap_or(at)
-        } else {
-            at
-        };
-        named.insert(at, item.clone());
-        last = Some(item);
+    let mut places = HashMap::new();
+    for (at, item) in order.iter().enumerate() {
+        places.entry(name(item)).or_insert(at);
     }
-    *items = named;
+    let mut first = Vec::new();
+    // A named item with those behind it.
+    let mut named: Vec<(usize, Vec<Value>)> = Vec::new();
+    for item in std::mem::take(items) {
+        match (places.get(&name(&item)), named.last_mut()) {
+            (Some(at), _) => named.push((*at, vec![item])),
+            (None, Some((_, behind))) => behind.push(item),
+            (None, None) => first.push(item),
+        }
+    }
+    named.sort_by_key(|(at, _)| *at);
+    items.extend(first);
+    items.extend(named.into_iter().flat_map(|(_, items)| items));
 }
 
 fn list(
@@ -188,28 +184,16 @@ fn list(
         let stays = patch.iter().filter(|item| item.get(DIRECTIVE).is_none());
         return Ok(stays.cloned().collect());
     }
-    let old = old.map_or(&[][..], Vec::as_slice);
-    let mut merged = old.to_vec();
+    let mut merged = old.cloned().unwrap_or_default();
     match strategy {
         PatchList::Replaced => return Ok(patch.to_vec()),
-        PatchList::Set => merged.extend(patch.iter().filter(|item| !old.contains(item)).cloned()),
+        PatchList::Set => {
+            let there: HashSet<String> = merged.iter().map(Value::to_string).collect();
+            merged.extend(patch.iter().filter(|item| !there.contains(&item.to_string())).cloned());
+        }
         PatchList::Key(key) => {
             let items = schema.and_then(|schema| schema.resolved().items.as_deref());
-            for item in patch {
-                let Some(value) = item.get(key) else {
-                    return Err(Error::NoKey { item: item.to_string(), key: key.clone() });
-                };
-                let at = merged.iter().position(|other| other.get(key) == Some(value));
-                if item.get(DIRECTIVE).is_some_and(|directive| directive == "delete") {
-                    merged.retain(|other| other.get(key) != Some(value));
-                    continue;
-                }
-                let new = merge(at.map(|at| &merged[at]), item, items)?;
-                match at {
-                    Some(at) => merged[at] = new,
-                    None => merged.push(new),
-                }
-            }
+            merged = keyed(merged, patch, key, items)?;
         }
     }
     if let Some(order) = order {
@@ -220,6 +204,36 @@ fn list(
         sort(&mut merged, texts(order, SET_ORDER)?, key);
     }
     Ok(merged)
+}
+
+/// Items that have the same value under a key are the same.
+fn keyed(old: Vec<Value>, patch: &[Value], key: &str, schema: Option<&Schema>) -> Result<Vec<Value>, Error> {
+    let mut merged: Vec<Option<Value>> = old.into_iter().map(Some).collect();
+    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, item) in merged.iter().flatten().enumerate() {
+        if let Some(value) = item.get(key) {
+            places.entry(value.to_string()).or_default().push(at);
+        }
+    }
+    for item in patch {
+        let Some(value) = item.get(key) else {
+            return Err(Error::NoKey { item: item.to_string(), key: key.to_owned() });
+        };
+        let found = places.entry(value.to_string()).or_default();
+        if item.get(DIRECTIVE).is_some_and(|directive| directive == "delete") {
+            for at in found.drain(..) {
+                merged[at] = None;
+            }
+            continue;
+        }
+        if let Some(at) = found.first() {
+            merged[*at] = Some(merge(merged[*at].as_ref(), item, schema)?);
+        } else {
+            found.push(merged.len());
+            merged.push(Some(merge(None, item, schema)?));
+        }
+    }
+    Ok(merged.into_iter().flatten().collect())
 }
 
 #[cfg(test)]
@@ -233,6 +247,20 @@ mod tests {
         let group = if kind == "Deployment" { "apps" } else { "" };
         let schema = built_in::of_kind(group, "v1", kind).expect("the kind is there");
         assert_eq!(patch(&object, &change, &schema).expect("the patch fits"), expected, "{change}");
+    }
+
+    /// Many items take as long as they are many, and not the square of it.
+    #[test]
+    fn long_lists_merge_in_time() {
+        let names = |prefix: &str| -> Value {
+            (0..60_000).map(|at| json!({"name": format!("{prefix}{at}")})).collect()
+        };
+        let schema = built_in::of_kind("", "v1", "ServiceAccount").expect("the kind is there");
+        let change = json!({"secrets": names("b"), "$setElementOrder/secrets": names("b")});
+        let patched = patch(&json!({"secrets": names("a")}), &change, &schema).expect("the patch fits");
+        assert_eq!(patched["secrets"].as_array().map(Vec::len), Some(120_000));
+        let again = patch(&patched, &change, &schema).expect("the patch fits");
+        assert!(again == patched, "the same again changes nothing");
     }
 
     #[test]
