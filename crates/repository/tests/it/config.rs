@@ -53,6 +53,28 @@ fn a_proxy_is_used_unless_the_host_is_excepted() {
     assert!(matches!(try_with(&[]), Err(Error::Unreachable { .. })));
 }
 
+/// For encrypted connections the proxy is asked for a tunnel.
+#[test]
+fn a_proxy_for_https_is_asked_for_a_tunnel() {
+    let proxy = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", proxy.local_addr().unwrap());
+    let asked = std::thread::spawn(move || {
+        let (stream, _) = proxy.accept().unwrap();
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(stream), &mut line).unwrap();
+        line
+    });
+    let home = tempfile::tempdir().unwrap();
+    let url = format!("https://127.0.0.1:{}/a.git", closed_port());
+    let with = |variables: &[(&str, &str)]| resolve(&remotes(home.path(), variables), &url, "main", "");
+    with(&[("HTTPS_PROXY", &address), ("NO_PROXY", "127.0.0.1")]).unwrap_err();
+    assert!(!asked.is_finished(), "the host is excepted");
+    with(&[("HTTPS_PROXY", &address)]).unwrap_err();
+    let line = asked.join().unwrap();
+    let host = url.trim_start_matches("https://").trim_end_matches("/a.git");
+    assert!(line.starts_with(&format!("CONNECT {host} HTTP/1.1")), "{line}");
+}
+
 #[test]
 fn a_configuration_that_cannot_be_read_is_named() {
     let repository = Repository::with(&[("f", "1")]);

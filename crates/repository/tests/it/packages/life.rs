@@ -1,9 +1,11 @@
 //! The life of a package, on each kind of remote.
 
 use lanai_repository::Silent;
-use lanai_repository::packages::{KptfileFacts, Mark, Move, Operation, Place, Source, Stage};
+use lanai_repository::packages::{
+    KptfileFacts, Mark, Move, Operation, Person, Place, Publish, Source, Spec, Stage,
+};
 
-use super::{Kind, World, lines, publish, save, snapshot, write};
+use super::{Kind, World, lines, publish, publish_content, save, snapshot, write};
 
 fn check(kind: Kind) {
     let world = World::new(kind);
@@ -125,4 +127,41 @@ fn a_package_lives_in_a_folder_of_somebody_else() {
 #[test]
 fn a_package_lives_behind_http() {
     check(Kind::Http);
+}
+
+/// Commits are the user's, unless the repository sets somebody else.
+#[test]
+fn the_author_is_the_user_unless_the_repository_sets_one() {
+    let world = World::new(Kind::Near);
+    let repository = world.open();
+    write(&repository, Operation::CreateBranch).unwrap();
+    write(&repository, publish_content("p", "w1", "1")).unwrap();
+    let author = || world.git(&["log", "-1", "--format=%an <%ae>", "main"]);
+    assert_eq!(author(), "bob@example.com <bob@example.com>");
+    let author_of_repository = Person::of_repository(Some("Robot"), Some("robot@example.com"));
+    let spec = Spec { author: author_of_repository, ..repository.spec().clone() };
+    write(&world.all.open(spec).unwrap(), publish_content("p", "w2", "2")).unwrap();
+    assert_eq!(author(), "Robot <robot@example.com>");
+    let (_, seen) = snapshot(&repository);
+    let of = |number: i64| seen.revisions.iter().find(|found| found.revision.get() == number).unwrap();
+    assert_eq!(of(1).author, Person::user("bob@example.com"));
+    assert_eq!(of(2).author, Person::new("Robot", "robot@example.com"));
+}
+
+/// What the caller has ever seen counts as well, whatever happened to the remote since.
+#[test]
+fn a_number_is_above_all_that_was_ever_seen() {
+    let world = World::new(Kind::Http);
+    let repository = world.open();
+    write(&repository, Operation::CreateBranch).unwrap();
+    let number = |workspace: &str, highest_seen: i64| {
+        let Operation::Publish(publish) = publish_content("p", workspace, workspace) else { unreachable!() };
+        let what = Operation::Publish(Publish { highest_seen, ..publish });
+        write(&repository, what).unwrap().revision.unwrap().get()
+    };
+    assert_eq!(number("w1", 0), 1);
+    assert_eq!(number("w2", 41), 42);
+    assert_eq!(number("w3", 7), 43);
+    world.git(&["tag", "--delete", "p/v43"]);
+    assert_eq!(number("w4", 0), 44, "what was published on main");
 }
