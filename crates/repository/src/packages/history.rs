@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use gix_hash::ObjectId;
-use gix_object::Kind;
 use lanai_types::ByteSize;
 
 use super::nodes::{self, Commit};
@@ -45,11 +44,7 @@ impl History {
             if new.contains_key(&id) || self.commits.contains_key(&id) {
                 continue;
             }
-            let header = objects.header(id)?.ok_or(Failure::Missing)?;
-            if header.kind != Kind::Commit {
-                continue;
-            }
-            let data = objects.node(id, Kind::Commit)?;
+            let Some(data) = objects.commit(id)? else { continue };
             let commit = nodes::commit(&data);
             let commit = commit.ok_or_else(|| Failure::Bad(format!("commit {id} cannot be read")))?;
             bytes = bytes.saturating_add(commit.weight());

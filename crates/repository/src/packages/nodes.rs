@@ -15,7 +15,7 @@ pub(crate) struct Entry {
 
 impl Entry {
     pub(crate) fn is_tree(&self) -> bool {
-        matches!(self.mode.as_slice(), b"40000" | b"040000")
+        is_tree(&self.mode)
     }
 
     pub(crate) fn is_file(&self) -> bool {
@@ -37,6 +37,28 @@ pub(crate) fn entries(mut bytes: &[u8]) -> Option<Vec<Entry>> {
         bytes = &bytes[end + 21..];
     }
     Some(entries)
+}
+
+/// The folder of a name in a tree, without reading more than is needed; `Err` where the bytes up to it are no tree.
+pub(crate) fn folder_in(mut bytes: &[u8], wanted: &[u8]) -> Result<Option<ObjectId>, NoTree> {
+    while !bytes.is_empty() {
+        let space = bytes.iter().position(|byte| *byte == b' ').ok_or(NoTree)?;
+        let end = space + bytes[space..].iter().position(|byte| *byte == 0).ok_or(NoTree)?;
+        let id = bytes.get(end + 1..end + 21).ok_or(NoTree)?;
+        if bytes[space + 1..end] == *wanted && is_tree(&bytes[..space]) {
+            return ObjectId::try_from(id).map(Some).map_err(|_| NoTree);
+        }
+        bytes = &bytes[end + 21..];
+    }
+    Ok(None)
+}
+
+/// Bytes that are no tree.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct NoTree;
+
+fn is_tree(mode: &[u8]) -> bool {
+    matches!(mode, b"40000" | b"040000")
 }
 
 /// The bytes of a tree, its entries in the order that Git wants.
@@ -182,6 +204,27 @@ mod tests {
         {
             assert_eq!(commit(bytes), None);
             assert!(entries(bytes).is_none_or(|entries| entries.is_empty()), "{bytes:?}");
+            assert_eq!(folder_in(bytes, b"a").is_err(), entries(bytes).is_none(), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn a_folder_is_found_by_its_whole_name() {
+        let entry = |mode: &[u8], name: &[u8], number| Entry {
+            mode: mode.to_vec(),
+            name: name.to_vec(),
+            id: id(number),
+        };
+        let bytes = tree(vec![
+            entry(b"100644", b"a", 1),
+            entry(TREE, b"ab", 2),
+            entry(b"040000", b"b", 3),
+            entry(b"160000", b"c", 4),
+        ]);
+        for (name, expected) in
+            [("a", None), ("ab", Some(id(2))), ("b", Some(id(3))), ("c", None), ("", None)]
+        {
+            assert_eq!(folder_in(&bytes, name.as_bytes()), Ok(expected), "{name}");
         }
     }
 

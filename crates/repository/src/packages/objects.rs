@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use gix_hash::ObjectId;
 use gix_object::{Find, FindHeader, Kind};
+use gix_pack::cache::lru::MemoryCappedHashmap;
 use lanai_types::ByteSize;
 
 use crate::error::chain;
@@ -110,6 +111,9 @@ pub(crate) struct Objects {
     space: Space,
 }
 
+/// The most bytes of objects that others build upon, for each thread that reads.
+const MAX_BASES: usize = 4 * 1024 * 1024;
+
 /// How many packs can be open at once. They are put together long before.
 const SLOTS: usize = 1024;
 
@@ -121,7 +125,9 @@ impl Objects {
             slots: gix_odb::store::init::Slots::Given(u16::try_from(SLOTS).unwrap_or(u16::MAX)),
             ..Default::default()
         };
-        let handle = gix_odb::at_opts(folder, gix_hash::Kind::Sha1, None, options)?.into_arc()?;
+        let mut handle = gix_odb::at_opts(folder, gix_hash::Kind::Sha1, None, options)?.into_arc()?;
+        // Objects in packs build upon each other in long rows, which would be put together anew for each of them.
+        handle.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(MAX_BASES)));
         Ok(Self { handle, cache: Arc::clone(cache), space })
     }
 
@@ -155,6 +161,19 @@ impl Objects {
             return Err(Failure::Bad(format!("{found} {id} is in place of a {kind}")));
         }
         Ok(data)
+    }
+
+    /// The bytes of a commit; `None` for another object.
+    pub(crate) fn commit(&self, id: ObjectId) -> Result<Option<Arc<[u8]>>, Failure> {
+        let header = self.header(id)?.ok_or(Failure::Missing)?;
+        if header.kind != Kind::Commit {
+            return Ok(None);
+        }
+        if header.size > crate::tree::MAX_NODE.get() {
+            return Err(Failure::Damaged(format!("commit {id} has {} bytes", header.size)));
+        }
+        let (kind, data) = self.get(id)?;
+        Ok((kind == Kind::Commit).then_some(data))
     }
 
     pub(crate) fn header(&self, id: ObjectId) -> Result<Option<gix_object::Header>, Failure> {

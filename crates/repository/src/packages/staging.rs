@@ -174,10 +174,12 @@ impl<'a> Staging<'a> {
     pub(crate) fn folder(&self, root: ObjectId, path: &SafePath) -> Result<Option<ObjectId>, Failure> {
         let mut at = root;
         for name in path.components() {
-            let entries = self.entries(at)?;
-            let found = entries.into_iter().find(|entry| entry.name == name.as_bytes() && entry.is_tree());
-            let Some(entry) = found else { return Ok(None) };
-            at = entry.id;
+            let data = self.node(at, Kind::Tree)?;
+            let found = nodes::folder_in(&data, name.as_bytes());
+            match found.map_err(|_| Failure::Bad(format!("tree {at} cannot be read")))? {
+                Some(below) => at = below,
+                None => return Ok(None),
+            }
         }
         Ok(Some(at))
     }
