@@ -2,6 +2,7 @@
 
 mod built_in;
 mod cells;
+pub mod packages;
 
 use std::sync::{Arc, LazyLock};
 

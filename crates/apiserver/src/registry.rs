@@ -6,8 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use lanai_api::{KindInfo, Scope, Serving, Version, schema};
-use lanai_store::{Key, Kind, Protection, Stored};
+use lanai_api::{KindInfo, Scope, Serving, Verb, Version, schema};
+use lanai_store::{Key, Kind, Protection, Requirement, Revision, Stored};
 use serde_json::Value;
 
 use crate::identity::Identity;
@@ -65,20 +65,74 @@ pub struct VirtualWrite {
     pub dry_run: DryRun,
 }
 
+/// What a write to a virtual kind made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Written {
+    /// The object, as its row has it.
+    pub object: Value,
+    /// What the client should know.
+    pub warnings: Vec<String>,
+}
+
+impl From<Value> for Written {
+    fn from(object: Value) -> Self {
+        Self { object, warnings: Vec::new() }
+    }
+}
+
 /// Who does the writes of a virtual kind.
 ///
-/// Get, list and watch never come here: they see the rows that this writes. What is answered is in the store when it is answered, and what failed has left no row.
+/// Get, list and watch never come here, but for content that is not in rows: they see the rows that this writes. What is answered is in the store when it is answered, and what failed has left no row.
 ///
 /// Objects come with their managed fields, which are to be kept; server-side apply and patches arrive as creations and updates like any other.
 #[async_trait]
 pub trait Virtual: Send + Sync {
+    /// Completes a new object before it is looked at: its name, where that is not for the client to choose, and its uid.
+    ///
+    /// # Errors
+    /// When it has none.
+    fn prepare(&self, namespace: &str, object: &mut Value) -> Result<(), Status> {
+        let _ = (namespace, object);
+        Ok(())
+    }
+
+    /// Whether objects have more to them than their rows.
+    fn content(&self) -> ContentIn {
+        ContentIn::Rows
+    }
+
+    /// The object of a row, with what is not in it. Only asked where [`content`](Self::content) says so.
+    async fn read(&self, stored: &Stored, revision: Revision) -> Result<Value, Status> {
+        crate::row::decode_at(stored, revision)
+    }
+
+    /// What a term of a field selector asks of rows; `None` for a field that the kind has not.
+    ///
+    /// # Errors
+    /// When the term cannot be.
+    fn field(
+        &self,
+        field: &str,
+        operator: FieldOperator,
+        value: &str,
+    ) -> Result<Option<Requirement>, Status> {
+        let _ = (field, operator, value);
+        Ok(None)
+    }
+
+    /// The words for a verb that the kind has not.
+    fn not_allowed(&self, verb: Verb) -> Status {
+        let _ = verb;
+        Status::method_not_allowed()
+    }
+
     /// Makes an object; returns it as its row has it.
-    async fn create(&self, write: VirtualWrite, object: Value) -> Result<Value, Status>;
+    async fn create(&self, write: VirtualWrite, object: Value) -> Result<Written, Status>;
 
     /// Replaces an object, whose row is `old`; returns the new one.
     ///
     /// Where the row is not `old` any more, [`Status::modified`] says so: then a request that named no version is computed again.
-    async fn update(&self, write: VirtualWrite, old: Value, new: Value) -> Result<Value, Status>;
+    async fn update(&self, write: VirtualWrite, old: Value, new: Value) -> Result<Written, Status>;
 
     /// Deletes an object that nothing holds any more.
     async fn delete(&self, write: VirtualWrite, old: Value) -> Result<(), Status>;
@@ -87,7 +141,41 @@ pub trait Virtual: Send + Sync {
     async fn unregister(&self, namespace: &str) -> Result<(), Status>;
 }
 
+/// Where the content of objects is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContentIn {
+    /// In their rows.
+    Rows,
+    /// Elsewhere: it is read for each object that is asked for.
+    Elsewhere,
+}
+
+/// How a field selector compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldOperator {
+    /// `=`
+    Is,
+    /// `!=`
+    IsNot,
+}
+
 impl Registered {
+    /// The same kind as a view of the rows of another one.
+    ///
+    /// # Errors
+    /// When the name cannot be that of rows.
+    pub fn over_rows_of(self, resource: &str) -> Result<Self, Status> {
+        Ok(Self { rows: Kind::new(resource)?, ..self })
+    }
+
+    /// Who keeps the content of its objects, if that is not in rows.
+    pub fn elsewhere(&self) -> Option<&Arc<dyn Virtual>> {
+        match &self.backing {
+            Backing::Virtual(kept) if kept.content() == ContentIn::Elsewhere => Some(kept),
+            Backing::Virtual(_) | Backing::Stored | Backing::Answered => None,
+        }
+    }
+
     /// A kind with its backing.
     ///
     /// # Errors

@@ -161,7 +161,10 @@ pub(crate) async fn objects(inner: &Inner, verb: Verb, call: &Call) -> Result<Re
         return side(inner, verb, call, sub).await;
     }
     if !call.kind.info.allows(verb) {
-        return Err(Status::method_not_allowed());
+        return Err(match &call.kind.backing {
+            Backing::Virtual(kept) => kept.not_allowed(verb),
+            Backing::Stored | Backing::Answered => Status::method_not_allowed(),
+        });
     }
     if let Backing::Answered = call.kind.backing {
         return reviews::answer(core, &inner.authentication, call).await;
@@ -184,9 +187,12 @@ async fn side(inner: &Inner, verb: Verb, call: &Call, sub: &SubResource) -> Resu
         (SubResource::Action(action), Verb::Create) if action.name == "token" => {
             reviews::request_token(core, &inner.authentication, call).await
         }
-        (SubResource::Status, Verb::Get) => read::get(core, call).await,
+        (SubResource::Action(action), _) if !action.verbs.contains(&verb) => {
+            Err(Status::method_not_allowed())
+        }
+        (SubResource::Status | SubResource::Action(_), Verb::Get) => read::get(core, call).await,
         (SubResource::Status | SubResource::Action(_), Verb::Update) => update::update(core, call).await,
-        (SubResource::Status, Verb::Patch) => patch::patch(core, call).await,
+        (SubResource::Status | SubResource::Action(_), Verb::Patch) => patch::patch(core, call).await,
         (SubResource::Scale(scale), Verb::Get | Verb::Update | Verb::Patch) => {
             crate::scale::answer(core, verb, call, scale).await
         }

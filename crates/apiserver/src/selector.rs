@@ -1,10 +1,11 @@
 //! Label and field selectors, as clients write them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use lanai_api::names;
 use lanai_store::{Filter, Key, Kind, Prefix, Requirement, Subject, Test};
 
+use crate::registry::{Backing, FieldOperator, Registered};
 use crate::status::Status;
 
 /// Which rows are meant: what the store finds, and what keys say themselves.
@@ -45,14 +46,14 @@ impl Selection {
         Ok(Self { filter: Filter::under(prefix), names: Vec::new() })
     }
 
-    /// Reads the selectors of a request. `fields` are those that the kind has beside name and namespace.
+    /// Reads the selectors of a request.
     pub fn parse(
-        kind: &Kind,
+        registered: &Registered,
         namespace: Option<&str>,
         labels: Option<&str>,
         fields: Option<&str>,
-        known: &BTreeMap<String, String>,
     ) -> Result<Self, Status> {
+        let kind = &registered.rows;
         let mut selection = Self::of_kind(kind, namespace)?;
         if let Some(text) = labels {
             let requirements = parse_labels(text)
@@ -60,14 +61,25 @@ impl Selection {
             selection.filter.selector.requirements.extend(requirements);
         }
         for term in parse_fields(fields.unwrap_or_default())? {
-            selection.add(term, known)?;
+            selection.add(term, registered)?;
         }
         selection.narrow(kind, namespace)?;
         Ok(selection)
     }
 
-    fn add(&mut self, term: FieldTerm, known: &BTreeMap<String, String>) -> Result<(), Status> {
+    fn add(&mut self, term: FieldTerm, registered: &Registered) -> Result<(), Status> {
         let FieldTerm { field, operator, value } = term;
+        if let Backing::Virtual(kept) = &registered.backing {
+            let asked = match operator {
+                Operator::Is => FieldOperator::Is,
+                Operator::IsNot => FieldOperator::IsNot,
+            };
+            if let Some(requirement) = kept.field(&field, asked, &value)? {
+                self.filter.selector.requirements.push(requirement);
+                return Ok(());
+            }
+        }
+        let known = registered.selectable();
         let part = match field.as_str() {
             "metadata.name" => Part::Name,
             "metadata.namespace" => Part::Namespace,
@@ -273,7 +285,9 @@ mod tests {
     #[test]
     fn names_are_decided_by_keys() {
         let kind = Kind::new("configmaps").unwrap();
-        let parse = |fields: &str| Selection::parse(&kind, Some("a"), None, Some(fields), &BTreeMap::new());
+        let info = lanai_api::kinds::find("", "ConfigMap").unwrap().clone();
+        let registered = Registered::new(info, Backing::Stored).unwrap();
+        let parse = |fields: &str| Selection::parse(&registered, Some("a"), None, Some(fields));
         let selection = parse("metadata.name=b").unwrap();
         let key = |name: &str| Key::new(&kind, "a", name).unwrap();
         assert!(selection.admits_key(&key("b")) && !selection.admits_key(&key("bc")));

@@ -35,7 +35,7 @@ use crate::metrics::{Label, Metrics};
 use crate::path::{self, Target};
 use crate::policy::What;
 use crate::query::{Query, WriteOptions, Written};
-use crate::registry::Registry;
+use crate::registry::{Backing, Registry};
 use crate::reply::{Reply, ReplyBody};
 use crate::route;
 use crate::status::{Reason, Status};
@@ -208,6 +208,7 @@ where
         None => WriteOptions::NONE,
     };
     let now = (core.clock)();
+    let is_virtual = matches!(kind.backing, Backing::Virtual(_));
     let call = Call { identity, path, kind, query, options, agent, accept, content_type, body, now };
     if verb == Verb::Watch {
         return Ok(held(route::objects(inner, verb, &call).await?, pass));
@@ -219,9 +220,13 @@ where
             tokio::time::timeout(inner.core.limits.request_time, route::objects(&inner, verb, &call)).await
         }
     };
-    // A write that was begun is finished, whether or not somebody still waits for the answer.
-    let done =
-        if is_write(verb) { inner.writes.spawn(work).await.map_err(Status::internal)? } else { work.await };
+    // A write that was begun is finished, whether or not somebody still waits for the answer. Who keeps a virtual kind says for itself from
+    // when on that is so.
+    let done = if is_write(verb) && !is_virtual {
+        inner.writes.spawn(work).await.map_err(Status::internal)?
+    } else {
+        work.await
+    };
     done.unwrap_or_else(|_| Err(Status::new(Reason::Timeout, "the request took too long")))
 }
 

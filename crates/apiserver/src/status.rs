@@ -132,7 +132,9 @@ impl Status {
         Self { code: reason.code(), reason, message: message.into(), details: None, go_on: None }
     }
 
-    fn about(mut self, resource: &GroupResource, name: &str) -> Self {
+    /// Says which object it is about.
+    #[must_use]
+    pub fn about(mut self, resource: &GroupResource, name: &str) -> Self {
         let details = self.details.get_or_insert_default();
         details.group.clone_from(&resource.group);
         details.kind.clone_from(&resource.resource);

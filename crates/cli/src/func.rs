@@ -29,6 +29,8 @@ mod source;
 mod watching;
 mod work;
 
+pub use runtime::{DEFAULT_PREFIX as DEFAULT_IMAGE_PREFIX, NativeTags};
+
 use crate::failure::Failure;
 use crate::io::{Exit, Io};
 use crate::persona::Persona;

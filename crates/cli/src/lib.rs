@@ -39,6 +39,7 @@ use args::{Arguments, Command};
 use failure::Failure;
 use persona::Persona;
 
+pub use func::{DEFAULT_IMAGE_PREFIX, NativeTags};
 pub use io::{Audience, Colour, Exit, Io};
 pub use serve::{LimitSettings, LogFormat, NoServer, ServerSettings, Serving};
 pub use stop::{MAX_ENDING, Stop};

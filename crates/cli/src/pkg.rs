@@ -9,7 +9,6 @@
 //! | `upstream` | the package in a repository |
 //! | `versions` | what both sides of an update began with, and what upstream has now |
 //! | `kptfile` | what a Kptfile says about where its package comes from |
-//! | `marks` | the marks by which a resource is known when it is merged later |
 //! | `nested` | packages inside the package that have an upstream of their own |
 //! | `patch` | files that differ, for people and patch programs |
 //! | `conflicts`, `resolutions` | what both sides changed, shown and decided |
@@ -29,7 +28,6 @@ pub(crate) mod ignored;
 mod init;
 mod kptfile;
 pub(crate) mod local;
-mod marks;
 mod nested;
 pub(crate) mod patch;
 mod resolutions;

@@ -5,6 +5,7 @@ pub mod digest;
 pub mod heal;
 pub mod ignore;
 pub mod kptfile;
+pub mod mark;
 pub mod merge_mark;
 pub mod package;
 pub mod resource;

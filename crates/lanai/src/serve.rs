@@ -2,13 +2,18 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use lanai_apiserver::Limits;
 use lanai_cli::{LogFormat, ServerSettings, Serving};
-use lanai_serve::{Options, Server};
+use lanai_runner::{ExecLimits, Launcher, Native, NativeScope, Policy};
+use lanai_serve::{Options, PackageOptions, Server};
 use ring::rand::{SecureRandom, SystemRandom};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
+
+/// How long one function of a pipeline may run.
+const FUNCTION_TIME: Duration = Duration::from_mins(5);
 
 /// The server that comes with this program.
 pub(crate) struct Here;
@@ -62,8 +67,29 @@ fn options(settings: ServerSettings) -> Options {
         front_proxy_authority: settings.front_proxy_ca,
         front_proxies: settings.front_proxy_names,
         limits,
+        packages: Some(packages()),
         clock: Arc::new(jiff::Timestamp::now),
         chance: Arc::new(move |bytes| random.fill(bytes).expect("the system has random numbers")),
+    }
+}
+
+/// Packages are rendered with the functions of this program; those that run what users wrote run in a cage.
+fn packages() -> PackageOptions {
+    let mut native = Native::new(lanai_runner::functions(), NativeScope::Catalog);
+    if let Ok(program) = std::env::current_exe() {
+        native = native.isolated(Launcher::new(&program, Policy::BestEffort), ExecLimits::default());
+    }
+    let names = ["PATH", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy"];
+    let environment = names.iter().filter_map(|name| Some(((*name).into(), std::env::var_os(name)?)));
+    PackageOptions {
+        runtime: lanai_engine::Runtime {
+            evaluator: Arc::new(native),
+            tags: Arc::new(lanai_cli::NativeTags),
+            image_prefix: lanai_cli::DEFAULT_IMAGE_PREFIX.to_owned(),
+            max_function_time: FUNCTION_TIME,
+        },
+        readiness: lanai_engine::Readiness::Enforced,
+        environment: environment.collect(),
     }
 }
 

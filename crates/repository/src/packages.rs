@@ -1,5 +1,6 @@
 //! Packages in Git: facts are read from refs, and refs are moved by compare-and-swap.
 
+mod bring;
 mod facts;
 mod history;
 mod intent;
@@ -21,6 +22,7 @@ mod retry;
 mod staging;
 mod verdict;
 
+pub use bring::{Bring, Version, Versions};
 pub use facts::{Found, KptfileFacts, Problem, Snapshot};
 pub use intent::{Intent, Journal, NoJournal, Outcome, PushLimits, WriteError};
 pub use layout::{Branch, BranchError, Layout, Meaning};

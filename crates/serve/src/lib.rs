@@ -9,6 +9,7 @@
 //! | [`certificates`] | the certificate authority, and what it signs |
 //! | [`listen`] | TLS and HTTP |
 //! | [`kubeconfig`] | how clients find the server |
+//! | `packages` | package revisions in the API |
 //! | `bootstrap` | what is in every new store |
 //! | `journal` | the audit log as a file |
 
@@ -18,7 +19,8 @@ pub mod data;
 mod journal;
 pub mod kubeconfig;
 pub mod listen;
+mod packages;
 pub mod server;
 
 pub use data::DataDirectory;
-pub use server::{Error, Options, Server};
+pub use server::{Error, Options, PackageOptions, Server};

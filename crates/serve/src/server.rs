@@ -9,6 +9,7 @@ use lanai_apiserver::tokens::{BadKey, TokenKey};
 use lanai_apiserver::{
     ApiServer, Authentication, Backing, Chance, Clock, Limits, Registered, Registry, StaticTokens, Status,
 };
+use lanai_engine::Engine;
 use lanai_store::sqlite::{self, OpenError};
 use lanai_store::{SqliteStore, Store};
 use tokio::net::TcpListener;
@@ -43,10 +44,22 @@ pub struct Options {
     pub front_proxies: Vec<String>,
     /// What it takes on.
     pub limits: Limits,
+    /// What it needs for packages; without, it knows none.
+    pub packages: Option<PackageOptions>,
     /// What time it is.
     pub clock: Clock,
     /// Where names and uids come from.
     pub chance: Chance,
+}
+
+/// What a server needs for packages.
+pub struct PackageOptions {
+    /// Who runs functions.
+    pub runtime: lanai_engine::Runtime,
+    /// Whether the server looks at gates.
+    pub readiness: lanai_engine::Readiness,
+    /// The environment for ssh and for proxies.
+    pub environment: lanai_repository::Environment,
 }
 
 /// Why a server does not start.
@@ -86,6 +99,9 @@ pub enum Error {
     /// The API.
     #[error("the API does not start: {0}")]
     Api(#[from] Status),
+    /// Packages.
+    #[error("packages cannot be served: {0}")]
+    Engine(#[from] lanai_engine::Error),
     /// What every store has.
     #[error("the store cannot be made ready: {0}")]
     Bootstrap(String),
@@ -97,6 +113,7 @@ pub struct Server {
     address: SocketAddr,
     tls: Tls,
     api: ApiServer,
+    engine: Option<Engine>,
     renewal: Renewal,
 }
 
@@ -114,7 +131,7 @@ impl Server {
     ///
     /// # Errors
     /// When something of that cannot be done; another process may have the data directory.
-    pub async fn start(options: Options) -> Result<Self, Error> {
+    pub async fn start(mut options: Options) -> Result<Self, Error> {
         let data = DataDirectory::open(&options.data)?;
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data.path(), sqlite::Options::default())?);
         let now = (options.clock)();
@@ -126,9 +143,18 @@ impl Server {
         let authorities =
             Authorities::from_pem(&authority.certificate, front_proxy.as_deref()).map_err(Error::Tls)?;
         let audit = Arc::new(Journal::new(data.append("audit.log")?));
+        let mut registry = registry()?;
+        let engine = match options.packages.take() {
+            Some(packages) => {
+                let engine = engine(&data, store.clone(), packages, &options).await?;
+                crate::packages::register(&mut registry, &engine)?;
+                Some(engine)
+            }
+            None => None,
+        };
         let api = ApiServer::start(lanai_apiserver::Options {
             store,
-            registry: registry()?,
+            registry,
             define: lanai_apiserver::define,
             authentication: authentication(&data, &options)?,
             limits: options.limits,
@@ -147,7 +173,7 @@ impl Server {
         let tls = listen::tls(shown.clone(), authorities).map_err(Error::Tls)?;
         let renewal = Renewal { data, authority, shown, names, address, clock: options.clock };
         renewal.write_kubeconfig()?;
-        Ok(Self { listener, address, tls, api, renewal })
+        Ok(Self { listener, address, tls, api, engine, renewal })
     }
 
     /// Where it listens.
@@ -162,10 +188,13 @@ impl Server {
 
     /// Serves until the token; then watches end, and requests are finished.
     pub async fn run(self, stop: CancellationToken) {
-        let Self { listener, tls, api, renewal, .. } = self;
+        let Self { listener, tls, api, engine, renewal, .. } = self;
         let renewing = tokio::spawn(renewal.run(stop.clone()));
         listen::serve(listener, tls, api, stop).await;
         let _ = renewing.await;
+        if let Some(engine) = engine {
+            engine.stop().await;
+        }
     }
 }
 
@@ -210,6 +239,35 @@ impl Renewal {
         }
         Ok(self.data.write(kubeconfig::FILE, text.as_bytes(), Readers::Owner)?)
     }
+}
+
+async fn engine(
+    data: &DataDirectory,
+    store: Arc<dyn Store>,
+    packages: PackageOptions,
+    options: &Options,
+) -> Result<Engine, Error> {
+    let git = lanai_repository::Options {
+        cache: data.path().join("git-cache"),
+        // Credentials come from Secrets; what the user of this process has is for nobody else.
+        home: None,
+        environment: packages.environment,
+        limits: lanai_repository::Limits::DEFAULT,
+        package_limits: lanai_types::Limits::DEFAULT,
+    };
+    let mut seed = [0; 8];
+    (options.chance)(&mut seed);
+    let settings =
+        lanai_repository::packages::Settings::new(data.path().join("repositories"), u64::from_le_bytes(seed));
+    let engine = Engine::start(lanai_engine::Options {
+        store,
+        git,
+        settings,
+        runtime: packages.runtime,
+        readiness: packages.readiness,
+        clock: options.clock.clone(),
+    });
+    Ok(engine.await?)
 }
 
 fn registry() -> Result<Registry, Status> {

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use uuid::Uuid;
 
-use crate::{Namespace, ObjectName, quote::Quoted, text::text_forms};
+use crate::{Namespace, ObjectName, PackageObjectName, quote::Quoted, text::text_forms};
 
 /// Porch's UUID namespace for package revisions.
 const PACKAGE_REVISIONS: Uuid = Uuid::from_u128(0xaac7_1d91_5c67_456f_8fd2_902e_f6da_820e);
@@ -30,6 +30,12 @@ impl Uid {
     /// Clients of Porch rely on exactly these values.
     pub fn of_package_revision(namespace: &Namespace, name: &ObjectName) -> Self {
         let key = format!("packagerevision:porch.kpt.dev/v1alpha1/{namespace}/{name}");
+        Self(Uuid::new_v5(&PACKAGE_REVISIONS, key.as_bytes()))
+    }
+
+    /// The uid of the package of this name in this namespace; likewise.
+    pub fn of_package(namespace: &Namespace, name: &PackageObjectName) -> Self {
+        let key = format!("package:porch.kpt.dev/v1alpha1/{namespace}/{name}");
         Self(Uuid::new_v5(&PACKAGE_REVISIONS, key.as_bytes()))
     }
 

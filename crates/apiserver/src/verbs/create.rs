@@ -50,8 +50,10 @@ pub(crate) async fn make(core: &Core, call: &Call, decoded: Decoded) -> Result<M
         crate::authorize::check_escalation(core, call, &object).await?;
         let object = call.to_storage(object);
         if let Backing::Virtual(writer) = &call.kind.backing {
+            core.namespace_holds(call, &name).await?;
             let made = writer.create(virtual_write(call, &name)?, object).await?;
-            return Ok((Item::Value(made), warnings));
+            let warnings = warnings.into_iter().chain(made.warnings).collect();
+            return Ok((Item::Value(made.object), warnings));
         }
         let holds = core.namespace_holds(call, &name).await?;
         let key = call.kind.key(call.namespace(), &name)?;
@@ -119,6 +121,9 @@ fn complete(core: &Core, call: &Call, object: &mut Value) -> Result<(), Status> 
         object.as_object_mut().map(|fields| fields.shift_remove("status"));
     }
     call.kind.special.prepare_create(object);
+    if let Backing::Virtual(writer) = &call.kind.backing {
+        writer.prepare(call.namespace().unwrap_or_default(), object)?;
+    }
     accept_names(core, call, object);
     Ok(())
 }

@@ -161,7 +161,7 @@ async fn remove(
                 writer.delete(write, old).await?;
                 return Ok(Deleted::Gone(stored));
             }
-            return Ok(Deleted::Waiting(Item::Value(writer.update(write, old, new).await?)));
+            return Ok(Deleted::Waiting(Item::Value(writer.update(write, old, new).await?.object)));
         }
         if !is_released && new == old {
             let revision = stored.revision;

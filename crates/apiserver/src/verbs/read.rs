@@ -8,6 +8,7 @@ use http::StatusCode;
 use lanai_store::{At, Continue, Error, ListRequest, Page, Revision, Stored};
 use serde::{Deserialize, Serialize};
 
+use crate::accept::Shape;
 use crate::core::{Call, Core};
 use crate::query::{ListOptions, Moment};
 use crate::reply::Reply;
@@ -19,8 +20,18 @@ use crate::view::{Item, ListMeta};
 pub(crate) async fn get(core: &Core, call: &Call) -> Result<Reply, Status> {
     let stored = core.find(call).await?;
     let revision = stored.revision;
+    let item = whole(call, stored, revision).await?;
     let view = call.view()?;
-    Ok(Reply::whole(StatusCode::OK, view.accept.format, view.one(Item::Row(stored, revision))?))
+    Ok(Reply::whole(StatusCode::OK, view.accept.format, view.one(item)?))
+}
+
+/// A row, with what is not in it.
+async fn whole(call: &Call, stored: Arc<Stored>, revision: Revision) -> Result<Item, Status> {
+    // Who asks for metadata gets no content read.
+    match call.kind.elsewhere().filter(|_| call.accept.shape != Shape::Metadata) {
+        Some(kept) => Ok(Item::Value(kept.read(&stored, revision).await?)),
+        None => Ok(Item::Row(stored, revision)),
+    }
 }
 
 /// `GET` of a collection.
@@ -29,14 +40,18 @@ pub(crate) async fn list(core: &Core, call: &Call) -> Result<Reply, Status> {
     let selection = selection(call)?;
     let page = page(core, &selection, &options).await?;
     let meta = ListMeta { revision: page.revision, go_on: page.next.as_ref().map(token) };
-    let items = page.items.into_iter().map(item).collect();
+    let mut items = Vec::with_capacity(page.items.len());
+    for stored in page.items {
+        let revision = stored.revision;
+        match whole(call, Arc::new(stored), revision).await {
+            Ok(item) => items.push(item),
+            // It went while the list was made.
+            Err(status) if status.reason == Reason::NotFound => {}
+            Err(status) => return Err(status),
+        }
+    }
     let view = call.view()?;
     Ok(Reply::whole(StatusCode::OK, view.accept.format, view.list(&meta, items)?))
-}
-
-fn item(stored: Stored) -> Item {
-    let revision = stored.revision;
-    Item::Row(Arc::new(stored), revision)
 }
 
 /// What a list or watch is about.
@@ -45,15 +60,9 @@ pub(crate) fn selection(call: &Call) -> Result<Selection, Status> {
     let fields = call.query.get("fieldSelector");
     if call.path.name.is_some() {
         let name = format!("metadata.name={}", call.name()?);
-        return Selection::parse(
-            &call.kind.rows,
-            call.namespace(),
-            labels,
-            Some(&name),
-            &call.kind.selectable(),
-        );
+        return Selection::parse(&call.kind, call.namespace(), labels, Some(&name));
     }
-    Selection::parse(&call.kind.rows, call.namespace(), labels, fields, &call.kind.selectable())
+    Selection::parse(&call.kind, call.namespace(), labels, fields)
 }
 
 /// One page of what is selected.

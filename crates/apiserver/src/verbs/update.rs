@@ -90,13 +90,20 @@ pub(crate) async fn change(
 ) -> Result<Done, Status> {
     for _ in 0..MAX_ATTEMPTS {
         let stored = core.find(call).await?;
-        let old = call.kind.presented(row::decode(&stored)?, &call.path.gv.version);
+        let old = match call.kind.elsewhere() {
+            Some(kept) => kept.read(&stored, stored.revision).await?,
+            None => row::decode(&stored)?,
+        };
+        let old = call.kind.presented(old, &call.path.gv.version);
         let wanted = make(&old)?;
-        let warnings = wanted.warnings.clone();
+        let mut warnings = wanted.warnings.clone();
         match once(core, call, &stored, old, wanted).await {
             Err(Attempt::Overtaken) => {}
             Err(Attempt::Failed(status)) => return Err(status),
-            Ok(changed) => return Ok(Done { changed, warnings }),
+            Ok((changed, more)) => {
+                warnings.extend(more);
+                return Ok(Done { changed, warnings });
+            }
         }
     }
     Err(overtaken(call, call.name()?))
@@ -119,7 +126,8 @@ async fn once(
     stored: &Arc<Stored>,
     old: Value,
     wanted: Decoded,
-) -> Result<Changed, Attempt> {
+) -> Result<(Changed, Vec<String>), Attempt> {
+    let silent = |changed| Ok((changed, Vec::new()));
     let Decoded { object: mut new, owners, .. } = wanted;
     check_identity(call, &new, &old)?;
     decode::place(call, &mut new)?;
@@ -131,8 +139,13 @@ async fn once(
     let mut new = owners::tracked(call, Some(&old), new, owners);
     check(call, &new, &old)?;
     crate::authorize::check_escalation(core, call, &new).await?;
-    if new == old {
-        return Ok(Changed::To(Item::Row(stored.clone(), stored.revision)));
+    let is_approval = call.path.subresource.is_some() && matches!(call.kind.backing, Backing::Virtual(_));
+    if new == old && !is_approval {
+        let item = match call.kind.elsewhere() {
+            Some(_) => Item::Value(old),
+            None => Item::Row(stored.clone(), stored.revision),
+        };
+        return silent(Changed::To(item));
     }
     bump(call, &mut new, &old);
     let old = call.to_storage(old);
@@ -144,16 +157,16 @@ async fn once(
         let write = virtual_write(call, call.name()?)?;
         if is_gone {
             writer.delete(write, new.clone()).await?;
-            return Ok(Changed::Gone(Item::Value(new)));
+            return silent(Changed::Gone(Item::Value(new)));
         }
         return match writer.update(write, old, new).await {
-            Ok(made) => Ok(Changed::To(Item::Value(made))),
+            Ok(made) => Ok((Changed::To(Item::Value(made.object)), made.warnings)),
             Err(status) if status.is_overtaken() => Err(Attempt::Overtaken),
             Err(status) => Err(status.into()),
         };
     }
     if call.options.dry_run == DryRun::All {
-        return Ok(Changed::To(Item::Value(new)));
+        return silent(Changed::To(Item::Value(new)));
     }
     let (key, expected) = (stored.key.clone(), stored.revision);
     let fields = call.kind.row_fields(&new, &call.path.gv.version);
@@ -170,7 +183,7 @@ async fn once(
             core.settle(&call.kind, revision).await;
             let now = Stored { key: stored.key.clone(), created: stored.created, revision, object };
             let item = Item::Row(Arc::new(now), revision);
-            Ok(if is_gone { Changed::Gone(item) } else { Changed::To(item) })
+            silent(if is_gone { Changed::Gone(item) } else { Changed::To(item) })
         }
         Err(Error::Conflict { .. }) => Err(Attempt::Overtaken),
         Err(error) => Err(Status::from(error).into()),
@@ -224,6 +237,11 @@ fn complete(call: &Call, new: &mut Value, old: &Value) -> Result<(), Status> {
         }
         Some("finalize") if call.kind.special == kinds::Special::Namespace => {
             *new = kinds::set_namespace_finalizers(old, new);
+        }
+        Some(_) if matches!(call.kind.backing, Backing::Virtual(_)) => {
+            for owned in ["uid", "creationTimestamp", "deletionTimestamp", "generation", "resourceVersion"] {
+                meta::take_over(new, old, owned);
+            }
         }
         Some(_) => return Err(Status::method_not_allowed()),
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use lanai_apiserver::{Backing, DryRun, Status, Virtual, VirtualWrite, row};
+use lanai_apiserver::{Backing, DryRun, Status, Virtual, VirtualWrite, Written, row};
 use lanai_store::{Presence, Protection, Revision, Store, Write};
 use serde_json::{Value, json};
 
@@ -41,19 +41,19 @@ impl Counting {
 
 #[async_trait]
 impl Virtual for Counting {
-    async fn create(&self, write: VirtualWrite, mut object: Value) -> Result<Value, Status> {
+    async fn create(&self, write: VirtualWrite, mut object: Value) -> Result<Written, Status> {
         object["status"] = json!({"commit": "1"});
-        self.write(&write, object, Presence::Absent).await
+        self.write(&write, object, Presence::Absent).await.map(Written::from)
     }
 
-    async fn update(&self, write: VirtualWrite, _: Value, new: Value) -> Result<Value, Status> {
+    async fn update(&self, write: VirtualWrite, _: Value, new: Value) -> Result<Written, Status> {
         if self.lost.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
             let resource =
                 lanai_apiserver::status::GroupResource { group: String::new(), resource: "x".into() };
             return Err(Status::modified(&resource, "blue", "1", "2"));
         }
         let revision = self.revision(&write).await?;
-        self.write(&write, new, Presence::At(revision)).await
+        self.write(&write, new, Presence::At(revision)).await.map(Written::from)
     }
 
     async fn delete(&self, write: VirtualWrite, _: Value) -> Result<(), Status> {

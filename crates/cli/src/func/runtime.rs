@@ -25,7 +25,7 @@ pub(super) fn functions() -> Vec<&'static dyn Function> {
 }
 
 /// What stands before names of images that have no registry.
-const DEFAULT_PREFIX: &str = "ghcr.io/kptdev/krm-functions-catalog";
+pub const DEFAULT_PREFIX: &str = "ghcr.io/kptdev/krm-functions-catalog";
 /// The variable that says another one.
 const PREFIX_VARIABLE: &str = "KPT_IMAGE_PREFIX";
 
@@ -113,7 +113,7 @@ pub(super) fn image_prefix(common: &Common, io: &Io<'_>) -> Result<String, Failu
 }
 
 /// The tags for which functions come with the program.
-struct NativeTags;
+pub struct NativeTags;
 
 impl Tags for NativeTags {
     fn of(&self, image: &str) -> Vec<String> {

@@ -18,7 +18,7 @@ use super::kptfile::{self, Locked, Read, Source};
 use super::local::{self, Local, Purpose};
 use super::patch::{Labels, changes};
 use super::upstream::{Repositories, Unread};
-use super::{marks, nested, versions};
+use super::{nested, versions};
 use crate::failure::Failure;
 use crate::io::{Exit, Io};
 
@@ -113,7 +113,7 @@ impl Work<'_> {
             let Some(Locked { source, commit }) = locked else { continue };
             open.extend(self.fetch_inside(&mut package, &folder, &source, &Revision::Commit(commit), io)?);
         }
-        marks::mark(&mut package, self.dialect);
+        lanai_krm::mark::mark(&mut package, self.dialect);
         Ok(Version { name: format!("remote-{}", source.reference), package })
     }
 
@@ -138,7 +138,7 @@ impl Work<'_> {
             let revision = nested::revision(&source)?;
             open.extend(self.fetch_inside(&mut package, &folder, &source, &revision, io)?);
         }
-        marks::mark(&mut package, self.dialect);
+        lanai_krm::mark::mark(&mut package, self.dialect);
         Ok(Version { name: format!("target-{name}"), package })
     }
 

@@ -16,7 +16,7 @@ use super::address::{self, Address, Version};
 use super::args::Get;
 use super::kptfile::{self, Source};
 use super::upstream::{Repositories, holds_secrets, is_relative, shown};
-use super::{ignored, init, local, marks, nested};
+use super::{ignored, init, local, nested};
 use crate::failure::Failure;
 use crate::io::{Exit, Io};
 
@@ -54,7 +54,7 @@ pub(super) fn run(get: &Get, dialect: Dialect, io: &mut Io<'_>) -> Result<Exit, 
     kptfile::write(&mut package, &Folder::Root, &kptfile)?;
     let inside = nested::fetch_all(&mut package, &destination, &mut repositories, io)?;
     ignored::warn(&package, dialect, io);
-    marks::mark(&mut package, dialect);
+    lanai_krm::mark::mark(&mut package, dialect);
     if get.for_deployment {
         set_context(&mut package, &name)?;
     }

@@ -25,7 +25,7 @@ use super::patch::{Labels, changes};
 use super::resolutions::{Decisions, Resolutions};
 use super::upstream::Repositories;
 use super::versions::{Request, Versions};
-use super::{ignored, local, marks};
+use super::{ignored, local};
 use crate::failure::Failure;
 use crate::io::{Audience, Exit, Io};
 
@@ -247,8 +247,8 @@ impl Work<'_> {
     /// Merges, with the decisions that were made for this package.
     fn merge(&self, sides: &mut Sides, strategy: Strategy, folder: &Folder) -> Result<Merged, Failure> {
         let aside = sides.set_aside();
-        marks::mark(&mut sides.original, self.dialect);
-        marks::mark(&mut sides.upstream, self.dialect);
+        lanai_krm::mark::mark(&mut sides.original, self.dialect);
+        lanai_krm::mark::mark(&mut sides.upstream, self.dialect);
         let options = Options {
             strategy,
             // With conflicts that nobody decided, nothing is written; but they are all to be seen.

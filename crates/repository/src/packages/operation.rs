@@ -8,6 +8,7 @@ use lanai_krm::package::File;
 use lanai_types::{CommitId, GitObjectId, PackageName, RefName, RevisionNumber, SafePath, WorkspaceName};
 use serde_json::Value;
 
+use super::bring::{Bring, Versions};
 use super::history::MainLine;
 use super::layout::{Layout, Meaning, number_of};
 use super::message::{self, Annotation, Event};
@@ -39,6 +40,8 @@ pub enum Operation {
     Save(Box<Save>),
     /// Moves a draft to the proposed ones, or back.
     Move(Move),
+    /// Brings a draft to where it shall be: commits that the remote lacks, and the move between drafts and proposed ones.
+    Bring(Box<Bring>),
     /// Publishes.
     Publish(Publish),
     /// Proposes the deletion of what is published.
@@ -51,6 +54,28 @@ pub enum Operation {
     DeleteRevision(Mark),
     /// Takes a package off the branch of published ones.
     DeletePlaceholder(PackageName),
+}
+
+impl Operation {
+    /// Makes somebody the author of all commits that have one of their own.
+    pub(crate) fn attribute_to(&mut self, author: &Person) {
+        let versions = match self {
+            Self::Bring(bring) => &mut bring.versions,
+            Self::Publish(Publish { source: Source::Versions(all), .. }) => &mut all.versions,
+            Self::CreateBranch
+            | Self::Save(_)
+            | Self::Move(_)
+            | Self::Publish(_)
+            | Self::Mark(_)
+            | Self::Unmark(_)
+            | Self::DeleteDraft(_)
+            | Self::DeleteRevision(_)
+            | Self::DeletePlaceholder(_) => return,
+        };
+        for version in versions {
+            version.user.clone_from(author);
+        }
+    }
 }
 
 /// Where a draft is.
@@ -128,6 +153,9 @@ pub enum Source {
     },
     /// Content that the remote does not have yet. It becomes a commit of its own.
     Content(Box<NewContent>),
+    /// Several states of the content that the remote does not have yet, on top of the branch if there is one, which goes away. At least
+    /// one.
+    Versions(Box<Versions>),
 }
 
 /// Content that becomes a commit of its own when it is published.
@@ -252,6 +280,13 @@ impl From<Conflict> for Unstaged {
     }
 }
 
+/// Who made a commit, and when.
+#[derive(Clone, Copy)]
+pub(crate) struct Made<'a> {
+    pub(crate) author: &'a Person,
+    pub(crate) time: i64,
+}
+
 /// The refs as they are, with what was staged on top.
 pub(crate) type Virtual = BTreeMap<RefName, ObjectId>;
 
@@ -282,6 +317,7 @@ impl Ground<'_, '_> {
                 self.set(&mut commands, to, None, Some(git_id(at)?))?;
                 (Some(git_id(at)?), None)
             }
+            Operation::Bring(bring) => (Some(self.bring(bring, &mut commands)?), None),
             Operation::Publish(publish) => {
                 let (commit, number) = self.publish(publish, &mut commands)?;
                 (Some(commit), Some(number))
@@ -333,7 +369,7 @@ impl Ground<'_, '_> {
         }
     }
 
-    fn branch(&self, place: &Place) -> Result<RefName, Conflict> {
+    pub(super) fn branch(&self, place: &Place) -> Result<RefName, Conflict> {
         let (package, workspace) = (&place.package, &place.workspace);
         let name = match place.stage {
             Stage::Draft => self.layout.draft(package, workspace),
@@ -369,17 +405,23 @@ impl Ground<'_, '_> {
         Ok(found.filter(|id| leads_there(*id)).map(our_id).ok_or_else(moved)?)
     }
 
-    fn set(
+    /// A ref must be where the caller believes it to be.
+    pub(super) fn expect(&self, name: &RefName, expected: Option<GitObjectId>) -> Result<(), Conflict> {
+        let found = self.refs.get(name).map(|id| our_id(*id));
+        if found == expected {
+            return Ok(());
+        }
+        Err(Conflict::Moved { name: name.clone(), expected, found })
+    }
+
+    pub(super) fn set(
         &mut self,
         commands: &mut Vec<Command>,
         name: RefName,
         old: Option<GitObjectId>,
         new: Option<ObjectId>,
     ) -> Result<(), Unstaged> {
-        let found = self.refs.get(&name).map(|id| our_id(*id));
-        if found != old {
-            return Err(Conflict::Moved { name, expected: old, found }.into());
-        }
+        self.expect(&name, old)?;
         if old.is_none()
             && let Some(other) = self.beside(&name)
         {
@@ -412,12 +454,12 @@ impl Ground<'_, '_> {
         next.filter(|other| other.as_str().starts_with(&inside)).cloned()
     }
 
-    fn head(&self) -> Result<ObjectId, Conflict> {
+    pub(super) fn head(&self) -> Result<ObjectId, Conflict> {
         let head = self.refs.get(self.layout.branch.ref_name()).copied();
         head.ok_or_else(|| Conflict::NoBranch { branch: self.layout.branch.to_string() })
     }
 
-    fn path(&self, package: &PackageName) -> Result<SafePath, Failure> {
+    pub(super) fn path(&self, package: &PackageName) -> Result<SafePath, Failure> {
         let path = self.layout.path(package);
         path.parse().map_err(|cause: lanai_types::safe_path::Error| Failure::Damaged(cause.to_string()))
     }
@@ -448,9 +490,22 @@ impl Ground<'_, '_> {
         Ok(Some(commit))
     }
 
-    /// A commit with the package's folder replaced on top of another commit.
+    /// A commit with the package's folder replaced on top of another commit, by whoever asks.
     fn content(
         &mut self,
+        parent: ObjectId,
+        path: &SafePath,
+        content: &Package,
+        message: &str,
+    ) -> Result<ObjectId, Unstaged> {
+        let made = Made { author: self.author, time: self.time };
+        self.content_by(made, parent, path, content, message)
+    }
+
+    /// The same, by somebody else.
+    pub(super) fn content_by(
+        &mut self,
+        Made { author, time }: Made<'_>,
         parent: ObjectId,
         path: &SafePath,
         content: &Package,
@@ -465,7 +520,7 @@ impl Ground<'_, '_> {
         self.staging.know(base, path);
         let folder = self.staging.write_package(content)?;
         let tree = self.staging.replace(base, path, Some(folder))?;
-        let (author, time, parents) = (self.author, self.time, &[parent]);
+        let parents = &[parent];
         Ok(self.staging.write_commit(&NewCommit { tree, parents, author, time, message })?)
     }
 
@@ -480,7 +535,7 @@ impl Ground<'_, '_> {
         }
     }
 
-    fn annotation(
+    pub(super) fn annotation(
         &self,
         package: &PackageName,
         workspace: &WorkspaceName,
@@ -504,10 +559,7 @@ impl Ground<'_, '_> {
         let at = save.expected.unwrap_or(CommitId::new(our_id(parent)));
         let name = self.branch(&Place { package, workspace, stage: save.stage, at })?;
         let old = save.expected.map(|expected| expected.object_id());
-        let found = self.refs.get(&name).map(|id| our_id(*id));
-        if found != old {
-            return Err(Conflict::Moved { name, expected: old, found }.into());
-        }
+        self.expect(&name, old)?;
         let annotation = self.annotation(&save.package, &save.workspace, 0, save.task.as_ref());
         let message = message::draft(&save.event, &annotation);
         let commit = self.content(parent, &self.path(&save.package)?, &save.content, &message)?;
@@ -530,6 +582,13 @@ impl Ground<'_, '_> {
                 let annotation = self.annotation(package, workspace, 0, task.as_ref());
                 let message = message::draft(event, &annotation);
                 (self.content(head, &path, content, &message)?, *branch)
+            }
+            Source::Versions(all) => {
+                let parent = match all.branch {
+                    Some((_, at)) => git_id(at.object_id())?,
+                    None => head,
+                };
+                (self.versions(parent, package, workspace, &all.versions)?, all.branch)
             }
         };
         if let Some((stage, at)) = branch {

@@ -292,8 +292,10 @@ impl Pusher<'_> {
                 Operation::Publish(publish) => match &publish.source {
                     Source::Branch { at, .. } => Some(*at),
                     Source::Content(_) => None,
+                    Source::Versions(all) => all.branch.map(|(_, at)| at),
                 },
                 Operation::Save(save) => save.expected,
+                Operation::Bring(bring) => bring.from.map(|(_, at)| at),
                 Operation::CreateBranch
                 | Operation::Move(_)
                 | Operation::Mark(_)

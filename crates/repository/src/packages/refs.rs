@@ -26,6 +26,16 @@ pub struct Refs {
 }
 
 impl Refs {
+    /// Refs that somebody listed earlier with the same credential and wrote down. They lead to what they led to then.
+    pub fn remembered(refs: impl IntoIterator<Item = (RefName, CommitId)>) -> Self {
+        let tip = |commit: CommitId| {
+            let id = crate::tree::git_id(commit.object_id()).ok()?;
+            Some(Tip { object: id, commit: id })
+        };
+        let tips = refs.into_iter().filter_map(|(name, commit)| Some((name, tip(commit)?))).collect();
+        Self { tips, odd: 0 }
+    }
+
     /// What a branch or tag leads to; `None` where there is no such ref.
     pub fn commit(&self, name: &RefName) -> Option<CommitId> {
         self.tips.get(name).map(|tip| CommitId::new(our_id(tip.commit)))

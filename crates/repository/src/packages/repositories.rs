@@ -266,7 +266,12 @@ impl Repository {
     ) -> Result<Content, Error> {
         let path = self.spec.layout.path(package);
         let folder = path.parse().map_err(|_| Error::NoDefaultBranch { remote: self.spec.remote.clone() })?;
-        let want = Want { commit, folder: lanai_krm::package::Folder::At(folder) };
+        self.read_folder(refs, &Want { commit, folder: lanai_krm::package::Folder::At(folder) }, progress)
+    }
+
+    /// Any folder at a commit that the refs lead to.
+    pub fn read_folder(&self, refs: &Refs, want: &Want, progress: &dyn Progress) -> Result<Content, Error> {
+        let commit = want.commit;
         self.healing(refs, progress, |call| {
             self.check_reachable(call, refs, commit)?;
             let objects = self.remote.objects(call).map_err(Failure::Other)?;
@@ -279,7 +284,7 @@ impl Repository {
                 cancel: call.cancel,
                 large: RefCell::default(),
             };
-            reader.read(&want)
+            reader.read(want)
         })
     }
 
@@ -343,8 +348,11 @@ impl Repository {
     ///
     /// # Errors
     /// See [`WriteError`]. Only after `Unknown` the remote may have it all the same.
-    pub fn write(&self, request: Request, progress: &dyn Progress) -> Result<Done, WriteError> {
+    pub fn write(&self, mut request: Request, progress: &dyn Progress) -> Result<Done, WriteError> {
         let access = self.access()?;
+        if let Some(author) = &self.spec.author {
+            request.what.attribute_to(author);
+        }
         let author = self.spec.author.clone().unwrap_or_else(|| request.user.clone());
         let (layout, credential) = (self.spec.layout.clone(), self.spec.credential.clone());
         let item = Item { layout, author, credential, request };

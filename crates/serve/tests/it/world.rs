@@ -42,6 +42,7 @@ pub fn options(data: &Path, limits: Limits) -> Options {
         front_proxy_authority: None,
         front_proxies: Vec::new(),
         limits,
+        packages: None,
         clock: Arc::new(jiff::Timestamp::now),
         chance: Arc::new(move |bytes| ring::rand::SecureRandom::fill(&random, bytes).unwrap()),
     }

@@ -2,13 +2,13 @@
 //!
 //! A comment on `metadata` for merging, and an annotation that functions keep. Both are kpt's.
 
-use lanai_krm::Package;
-use lanai_krm::ignore::Dialect;
-use lanai_krm::merge_mark::{MergeMark, UPSTREAM_IDENTIFIER, is_mark};
-use lanai_krm::package::{File, ReadOptions};
 use lanai_types::SafePath;
 use lanai_yaml::path::Segment;
 use lanai_yaml::{CommentPlace, Content, Document, Kind, NodeRef, Path, Stream, edit};
+
+use crate::ignore::Dialect;
+use crate::merge_mark::{MergeMark, UPSTREAM_IDENTIFIER, is_mark};
+use crate::package::{File, Package, ReadOptions};
 
 /// How many threads mark files, and how many files are worth one.
 const MAX_THREADS: usize = 8;
@@ -18,7 +18,7 @@ const MIN_SHARE: usize = 16;
 ///
 /// Marks that are there stay as they are; another comment on `metadata` moves to the line above it. Left out are Kptfiles,
 /// JSON, files that are ignored, and what cannot be read or edited.
-pub(super) fn mark(package: &mut Package, dialect: Dialect) {
+pub fn mark(package: &mut Package, dialect: Dialect) {
     let options = ReadOptions { ignore: dialect, ..ReadOptions::default() };
     let Ok(files) = package.resource_files(options) else { return };
     let files: Vec<&SafePath> = files.into_iter().filter(|path| is_marked_kind(path)).collect();

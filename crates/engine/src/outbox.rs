@@ -1,0 +1,462 @@
+//! What the remote still has to get: drafts, moves between stages, marks, branches of what was deleted.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use lanai_repository::packages::{
+    Bring, Conflict, Done, Mark, Operation, Person, Place, Request, WriteError,
+};
+use lanai_repository::{Silent, packages};
+use lanai_store::{Transaction, Write};
+use lanai_types::{Namespace, ObjectName, RepositoryName};
+use tokio::task::JoinSet;
+
+use crate::doubt;
+use crate::engine::{Engine, MAX_ATTEMPTS, is_overtaken};
+use crate::error::{Error, Reason};
+use crate::fetch::blocking;
+use crate::publish::write_error;
+use crate::repositories::Registered;
+use crate::rows::{self, Row};
+use crate::state::{self, Deleted, Deletion, Draft, Life, Published, Pushed, Stage, State};
+
+/// How long a worker waits for more to come before it pushes: what follows within it goes in the same push.
+const GATHER: Duration = Duration::from_millis(100);
+/// The first pause after a failure; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// The longest pause.
+const MAX_PAUSE: Duration = Duration::from_mins(1);
+/// How many revisions of one repository are pushed at a time.
+const MAX_TOGETHER: usize = 32;
+
+/// The workers, one for each repository with something to be pushed.
+#[derive(Default)]
+pub(crate) struct Outbox {
+    workers: Mutex<HashMap<(Namespace, RepositoryName), Worker>>,
+}
+
+#[derive(Default)]
+struct Worker {
+    is_running: bool,
+    /// Something came while it ran.
+    again: bool,
+    /// Why the last round did not push everything.
+    failure: Option<String>,
+}
+
+/// What a repository still has to get.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OutboxReport {
+    /// How many revisions wait.
+    pub pending: u64,
+    /// Why they could not be pushed the last time.
+    pub failure: Option<String>,
+}
+
+/// What became of one revision.
+enum Sent {
+    Done,
+    /// The remote is not as it was believed to be: a look at it will tell.
+    Look,
+    Failed(Error),
+}
+
+impl Outbox {
+    fn with<T>(&self, key: &(Namespace, RepositoryName), change: impl FnOnce(&mut Worker) -> T) -> T {
+        let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        change(workers.entry(key.clone()).or_default())
+    }
+}
+
+impl Engine {
+    /// Something is to be pushed.
+    pub(crate) fn kick(&self, namespace: &Namespace, repository: &RepositoryName) {
+        let key = (namespace.clone(), repository.clone());
+        let is_first = self.inner.outbox.with(&key, |worker| {
+            let is_first = !worker.is_running;
+            worker.again = true;
+            worker.is_running = true;
+            is_first
+        });
+        if is_first && !self.inner.ending.is_cancelled() {
+            let engine = self.clone();
+            self.inner.tasks.spawn(async move { engine.work(key).await });
+        }
+    }
+
+    /// What a repository still has to get.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn outbox(
+        &self,
+        namespace: &Namespace,
+        repository: &RepositoryName,
+    ) -> Result<OutboxReport, Error> {
+        let filter = pending_filter(namespace, repository)?;
+        let pending = self.inner.store.count(&filter).await?;
+        let key = (namespace.clone(), repository.clone());
+        let failure = self.inner.outbox.with(&key, |worker| worker.failure.clone()).filter(|_| pending > 0);
+        Ok(OutboxReport { pending, failure })
+    }
+
+    /// Pushes until nothing is left, or the server ends.
+    async fn work(&self, key: (Namespace, RepositoryName)) {
+        let mut pause = FIRST_PAUSE;
+        let mut wait = GATHER;
+        loop {
+            tokio::select! {
+                () = self.inner.ending.cancelled() => return,
+                () = tokio::time::sleep(wait) => {}
+            }
+            self.inner.outbox.with(&key, |worker| worker.again = false);
+            match self.flush(&key.0, &key.1).await {
+                Ok(()) => {
+                    let is_done = self.inner.outbox.with(&key, |worker| {
+                        worker.failure = None;
+                        worker.is_running = worker.again;
+                        !worker.again
+                    });
+                    if is_done {
+                        return;
+                    }
+                    (pause, wait) = (FIRST_PAUSE, GATHER);
+                }
+                Err(error) if error.reason == Reason::NotFound => {
+                    // The repository is gone, and with it what waited.
+                    self.inner.outbox.with(&key, |worker| *worker = Worker::default());
+                    return;
+                }
+                Err(error) => {
+                    tracing::warn!(namespace = %key.0, repository = %key.1, %error, "drafts were not pushed");
+                    self.inner.outbox.with(&key, |worker| worker.failure = Some(error.to_string()));
+                    wait = pause;
+                    pause = (pause * 2).min(MAX_PAUSE);
+                }
+            }
+        }
+    }
+
+    /// Pushes all that waits.
+    ///
+    /// # Errors
+    /// The first failure; the others were tried as well.
+    pub(crate) async fn flush(
+        &self,
+        namespace: &Namespace,
+        repository: &RepositoryName,
+    ) -> Result<(), Error> {
+        let mut looked = false;
+        loop {
+            let waiting =
+                rows::list(self.inner.store.as_ref(), pending_filter(namespace, repository)?).await?;
+            if waiting.is_empty() {
+                return Ok(());
+            }
+            let (registered, _) = self.inner.repositories.any(namespace, repository.as_str()).await?;
+            let mut names: Vec<ObjectName> =
+                waiting.iter().filter_map(|stored| stored.key.name().parse().ok()).collect();
+            let (mut failure, mut look) = (None, false);
+            let mut sending = JoinSet::new();
+            while !names.is_empty() || !sending.is_empty() {
+                while sending.len() < MAX_TOGETHER {
+                    let Some(name) = names.pop() else { break };
+                    let (engine, namespace, registered) =
+                        (self.clone(), namespace.clone(), registered.clone());
+                    sending.spawn(async move { engine.send(&namespace, &name, &registered).await });
+                }
+                match sending.join_next().await {
+                    Some(Ok(Sent::Done)) | None => {}
+                    Some(Ok(Sent::Look)) => look = true,
+                    Some(Ok(Sent::Failed(error))) => failure = failure.or(Some(error)),
+                    Some(Err(error)) => failure = failure.or(Some(Error::internal(error))),
+                }
+            }
+            if let Some(failure) = failure {
+                return Err(failure);
+            }
+            if look {
+                if looked {
+                    let why = "the remote is not as expected, also after a look at it";
+                    return Err(Error::new(Reason::Conflict, repository.as_str(), why));
+                }
+                looked = true;
+                self.sync(namespace, repository).await?;
+            }
+        }
+    }
+
+    /// Pushes one revision before it is answered.
+    pub(crate) async fn push_now(&self, namespace: &Namespace, name: &ObjectName) -> Result<(), Error> {
+        let (registered, _) = self.inner.repositories.any(namespace, name.repository().as_str()).await?;
+        let failure = match self.send(namespace, name, &registered).await {
+            Sent::Done => return Ok(()),
+            Sent::Look => Error::new(Reason::Conflict, name.as_str(), "somebody else changed its branch"),
+            Sent::Failed(error) => error,
+        };
+        self.kick(namespace, name.repository());
+        let text = format!("it is saved here, and the remote does not have it yet: {}", failure.message);
+        Err(Error { message: text, ..failure })
+    }
+
+    async fn send(&self, namespace: &Namespace, name: &ObjectName, registered: &Arc<Registered>) -> Sent {
+        let _talk = self.inner.talks.lock(&format!("{namespace}/{name}")).await;
+        if self.inner.doubt.check(namespace, name.as_str()).is_err() {
+            return Sent::Failed(Error::new(
+                Reason::Unknown,
+                name.as_str(),
+                "it is not known what became of the last push",
+            ));
+        }
+        let sent = self.send_one(namespace, name, registered).await;
+        sent.unwrap_or_else(Sent::Failed)
+    }
+
+    async fn send_one(
+        &self,
+        namespace: &Namespace,
+        name: &ObjectName,
+        registered: &Arc<Registered>,
+    ) -> Result<Sent, Error> {
+        let Some(state) = self.state(namespace, name).await? else { return Ok(Sent::Done) };
+        if !state.value.is_pending() {
+            return Ok(Sent::Done);
+        }
+        let Some((what, user)) = self.order(registered, &state.value).await? else {
+            self.update_state(namespace, name, |state| match &state.life {
+                Life::Deleted(Deleted { pushed: None }) => None,
+                Life::Deleted(_) | Life::Draft(_) | Life::Published(_) => Some(state.clone()),
+            })
+            .await?;
+            return Ok(Sent::Done);
+        };
+        let label = doubt::label(namespace, name.as_str());
+        let time = self.now().as_second();
+        let request = Request { what, user, time, label: label.clone() };
+        let git = registered.git.clone();
+        let done = match blocking(move || git.write(request, &Silent)).await? {
+            Ok(done) => done,
+            Err(WriteError::Conflict(Conflict::Moved { found, .. })) => {
+                if found.is_none() && matches!(state.value.life, Life::Deleted(_)) {
+                    self.update_state(namespace, name, |_| None).await?;
+                    return Ok(Sent::Done);
+                }
+                return Ok(Sent::Look);
+            }
+            Err(error @ WriteError::Unknown { .. }) => {
+                self.inner.doubt.add([label]);
+                self.settle_later(namespace, &registered.name);
+                return Err(write_error(name.as_str(), &error));
+            }
+            Err(error) => return Err(write_error(name.as_str(), &error)),
+        };
+        let sent = state.value.clone();
+        let written = self.update_state(namespace, name, |now| brought(&sent, now, &done)).await;
+        self.inner.pushes.settled(&label).await;
+        written?;
+        Ok(Sent::Done)
+    }
+
+    /// What has to be done on the remote; `None` where nothing has.
+    async fn order(
+        &self,
+        registered: &Arc<Registered>,
+        state: &State,
+    ) -> Result<Option<(Operation, Person)>, Error> {
+        let (package, workspace) = (state.package.clone(), state.workspace.clone());
+        Ok(match &state.life {
+            Life::Draft(draft) => {
+                let versions = self.versions(draft).await?;
+                let user =
+                    draft.unpushed.last().map_or_else(Person::orchestrator, |last| Person::user(&last.user));
+                let from = draft.pushed.map(|pushed| (pushed.stage.into(), pushed.commit));
+                let bring = Bring { package, workspace, from, to: draft.stage.into(), versions };
+                Some((Operation::Bring(Box::new(bring)), user))
+            }
+            Life::Deleted(deleted) => deleted.pushed.map(|Pushed { stage, commit }| {
+                let place = Place { package, workspace, stage: stage.into(), at: commit };
+                (Operation::DeleteDraft(place), Person::orchestrator())
+            }),
+            Life::Published(published) => {
+                let mark = self.mark(registered, state, published).await?;
+                mark.map(|operation| (operation, Person::orchestrator()))
+            }
+        })
+    }
+
+    async fn mark(
+        &self,
+        registered: &Arc<Registered>,
+        state: &State,
+        published: &Published,
+    ) -> Result<Option<Operation>, Error> {
+        let layout = &registered.spec.layout;
+        let is_placeholder = published.ref_name == *layout.branch.ref_name();
+        let last = if is_placeholder {
+            layout.branch.as_str().to_owned()
+        } else {
+            published.ref_name.as_str().rsplit('/').next().unwrap_or_default().to_owned()
+        };
+        let mark = |at| Mark { package: state.package.clone(), last: last.clone(), at };
+        match published.deletion {
+            Deletion::Proposed => Ok(Some(Operation::Mark(mark(published.commit)))),
+            Deletion::Unproposed => {
+                // Somebody else may have made it, at another commit.
+                let git = registered.git.clone();
+                let refs = blocking(move || git.poll(&Silent)).await?;
+                let refs = refs.map_err(|error| crate::fetch::remote_error(last.as_str(), &error))?;
+                let name = layout
+                    .deletion_mark(&state.package, &published.number.tag().unwrap_or_else(|| last.clone()));
+                let at = name.and_then(|name| refs.commit(&name)).unwrap_or(published.commit);
+                Ok(Some(Operation::Unmark(mark(at))))
+            }
+        }
+    }
+
+    /// What is remembered of a revision.
+    pub(crate) async fn state(
+        &self,
+        namespace: &Namespace,
+        name: &ObjectName,
+    ) -> Result<Option<Row<State>>, Error> {
+        let stored = self.inner.store.get(&rows::state_key(namespace, name)).await?;
+        stored.map(|stored| rows::decode_state(&stored)).transpose()
+    }
+
+    /// Changes what is remembered of a revision; `None` forgets it.
+    pub(crate) async fn update_state(
+        &self,
+        namespace: &Namespace,
+        name: &ObjectName,
+        change: impl Fn(&State) -> Option<State>,
+    ) -> Result<(), Error> {
+        let key = rows::state_key(namespace, name);
+        for _ in 0..MAX_ATTEMPTS {
+            let Some(now) = self.state(namespace, name).await? else { return Ok(()) };
+            let expected = now.revision;
+            let write = match change(&now.value) {
+                Some(new) if new == now.value => return Ok(()),
+                Some(new) => Write::Update { key: key.clone(), expected, object: new.to_object() },
+                None => Write::Delete { key: key.clone(), expected },
+            };
+            match crate::engine::commit(self.inner.store.as_ref(), Transaction::from(write), 0).await {
+                Err(error) if is_overtaken(&error) => {}
+                other => return other.map(|_| ()),
+            }
+        }
+        Err(Error::modified(name.as_str()))
+    }
+
+    /// Takes up what an earlier process left.
+    pub(crate) async fn take_up(&self) -> Result<(), Error> {
+        for (_, intent) in self.inner.pushes.left_behind().await? {
+            self.inner.doubt.add(intent.labels.iter().cloned());
+            for (namespace, name) in intent.labels.iter().filter_map(|label| parse_label(label)) {
+                self.settle_later(&namespace, name.repository());
+            }
+        }
+        let filter = rows::everywhere(&rows::STATE, &[(state::PENDING, "true")]);
+        for stored in rows::list(self.inner.store.as_ref(), filter).await? {
+            let namespace = stored.key.namespace().parse::<Namespace>();
+            if let (Ok(namespace), Ok(state)) = (namespace, rows::decode_state(&stored)) {
+                self.kick(&namespace, &state.value.repository);
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds out in the background what became of pushes about a repository.
+    pub(crate) fn settle_later(&self, namespace: &Namespace, repository: &RepositoryName) {
+        if self.inner.ending.is_cancelled() {
+            return;
+        }
+        let (engine, namespace, repository) = (self.clone(), namespace.clone(), repository.clone());
+        self.inner.tasks.spawn(async move {
+            let mut pause = FIRST_PAUSE;
+            while let Err(error) = engine.settle(&namespace, &repository).await {
+                tracing::warn!(%namespace, %repository, %error, "what became of a push is still not known");
+                tokio::select! {
+                    () = engine.inner.ending.cancelled() => return,
+                    () = tokio::time::sleep(pause) => {}
+                }
+                pause = (pause * 2).min(MAX_PAUSE);
+            }
+        });
+    }
+
+    async fn settle(&self, namespace: &Namespace, repository: &RepositoryName) -> Result<(), Error> {
+        let _one = self.inner.talks.lock(&format!("settle {namespace}/{repository}")).await;
+        for (key, intent) in self.inner.pushes.left_behind().await? {
+            let mut about: Vec<(Namespace, ObjectName)> =
+                intent.labels.iter().filter_map(|label| parse_label(label)).collect();
+            if !about.iter().any(|(space, name)| space == namespace && name.repository() == repository) {
+                continue;
+            }
+            let registered = match self.inner.repositories.any(namespace, repository.as_str()).await {
+                Ok((registered, _)) => registered,
+                Err(error) if error.reason == Reason::NotFound => {
+                    // Nobody is there any more whom it concerns.
+                    self.inner.doubt.clear(&intent.labels);
+                    self.inner.pushes.remove(&key).await;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let (git, again) = (registered.git.clone(), intent.clone());
+            let outcome = blocking(move || git.recover(&again, &Silent)).await?;
+            let outcome = outcome.map_err(|error| crate::fetch::remote_error(repository.as_str(), &error))?;
+            if outcome == packages::Outcome::Unknown {
+                return Err(Error::new(Reason::Unknown, repository.as_str(), "the remote does not tell"));
+            }
+            tracing::info!(%namespace, %repository, ?outcome, "what became of a push is known");
+            about
+                .sort_by(|left, right| (&left.0, left.1.repository()).cmp(&(&right.0, right.1.repository())));
+            about.dedup_by(|left, right| left.0 == right.0 && left.1.repository() == right.1.repository());
+            self.inner.doubt.clear(&intent.labels);
+            for (space, name) in about {
+                self.sync(&space, name.repository()).await?;
+                self.kick(&space, name.repository());
+            }
+            for (space, name) in intent.labels.iter().filter_map(|label| parse_label(label)) {
+                if let Ok(loaded) = self.load(&space, &name).await {
+                    self.show_doubt(&loaded, None).await;
+                }
+            }
+            self.inner.pushes.remove(&key).await;
+        }
+        Ok(())
+    }
+}
+
+fn parse_label(label: &str) -> Option<(Namespace, ObjectName)> {
+    let (namespace, name) = label.split_once('/')?;
+    Some((namespace.parse().ok()?, name.parse().ok()?))
+}
+
+fn pending_filter(namespace: &Namespace, repository: &RepositoryName) -> Result<lanai_store::Filter, Error> {
+    let fields = [(state::REPOSITORY, repository.as_str()), (state::PENDING, "true")];
+    rows::with_fields(&rows::STATE, namespace, &fields)
+}
+
+/// The state after the remote was brought to what an earlier state asked for.
+fn brought(sent: &State, now: &State, done: &Done) -> Option<State> {
+    let pushed = |stage: Stage| done.commit.map(|commit| Pushed { stage, commit });
+    let life = match (&sent.life, &now.life) {
+        (Life::Draft(sent), Life::Draft(now)) => {
+            let unpushed = state::behind(&now.unpushed, sent.unpushed.last());
+            Life::Draft(Draft { unpushed, pushed: pushed(sent.stage), ..now.clone() })
+        }
+        // It was deleted while it was pushed.
+        (Life::Draft(sent), Life::Deleted(_)) => Life::Deleted(Deleted { pushed: pushed(sent.stage) }),
+        (Life::Deleted(_), Life::Deleted(_)) => return None,
+        // One of the same name was made while the branch of the old one was deleted.
+        (Life::Deleted(_), Life::Draft(now)) => Life::Draft(Draft { pushed: None, ..now.clone() }),
+        (Life::Published(sent), Life::Published(now)) => {
+            Life::Published(Published { marked: sent.deletion, ..now.clone() })
+        }
+        (Life::Draft(_) | Life::Deleted(_), Life::Published(_))
+        | (Life::Published(_), Life::Draft(_) | Life::Deleted(_)) => now.life.clone(),
+    };
+    Some(State { life, ..now.clone() })
+}

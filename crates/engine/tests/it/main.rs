@@ -1,0 +1,5 @@
+//! The engine over real Git repositories.
+
+mod life;
+mod outside;
+mod world;
