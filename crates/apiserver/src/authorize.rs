@@ -60,6 +60,10 @@ fn denied(identity: &Identity, ask: &Ask) -> Status {
 pub(crate) async fn check_escalation(core: &Core, call: &Call, object: &Value) -> Result<(), Status> {
     let namespace = call.namespace();
     let (given, verb) = match call.kind.special {
+        // Who says of which roles one is made, of those that others will write as well, gives everything.
+        Special::ClusterRole if !object["aggregationRule"].is_null() => {
+            (vec![Rule::everything(), Rule::every_path()], "escalate")
+        }
         Special::Role | Special::ClusterRole => (rules(object), "escalate"),
         Special::RoleBinding | Special::ClusterRoleBinding => {
             let Some(role) = role_ref(namespace, object) else { return Ok(()) };

@@ -1,8 +1,12 @@
 //! Who may do what: the rules of the store, as a value that decides.
 
+mod aggregate;
+
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+
+use aggregate::Written;
 
 use crate::identity::{Identity, MASTERS};
 
@@ -94,7 +98,10 @@ struct Binding {
 /// All roles and bindings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Policy {
+    /// With the rules of roles that others are made of.
     roles: BTreeMap<RoleRef, Vec<Rule>>,
+    /// Cluster roles as they are written.
+    written: BTreeMap<String, Written>,
     /// By the text of their key.
     bindings: BTreeMap<String, Binding>,
 }
@@ -102,10 +109,21 @@ pub struct Policy {
 impl Policy {
     /// Takes over a role as it is now; `None` when it is gone.
     pub fn set_role(&mut self, role: RoleRef, object: Option<&Value>) {
+        if let RoleRef::ClusterRole { name } = &role {
+            match object {
+                Some(object) => self.written.insert(name.clone(), Written::of(object)),
+                None => self.written.remove(name),
+            };
+        }
         match object {
             Some(object) => self.roles.insert(role, rules(object)),
             None => self.roles.remove(&role),
         };
+        // Any of them may be a part of those that are made of others.
+        for name in self.written.iter().filter(|(_, one)| one.is_aggregated()).map(|(name, _)| name) {
+            let all = aggregate::effective(&self.written, name);
+            self.roles.insert(RoleRef::ClusterRole { name: name.clone() }, all);
+        }
     }
 
     /// Takes over a binding as it is now; `None` when it is gone. Of a binding in a namespace, that is the namespace.
@@ -180,12 +198,14 @@ impl std::fmt::Display for RoleRef {
 }
 
 impl Rule {
-    fn everything() -> Self {
+    /// Everything that can be done with objects.
+    pub fn everything() -> Self {
         let all = || vec!["*".to_owned()];
         Self { verbs: all(), groups: all(), resources: all(), ..Self::default() }
     }
 
-    fn every_path() -> Self {
+    /// Everything that can be done with paths.
+    pub fn every_path() -> Self {
         let all = || vec!["*".to_owned()];
         Self { verbs: all(), urls: all(), ..Self::default() }
     }
@@ -312,4 +332,53 @@ fn binding(namespace: Option<&str>, name: &str, object: &Value) -> Option<Bindin
         subjects: subjects.collect(),
         name: name.to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn cluster(name: &str) -> RoleRef {
+        RoleRef::ClusterRole { name: name.to_owned() }
+    }
+
+    #[test]
+    fn roles_are_made_of_others() {
+        let role = |verb: &str, label: &str, selects: &str| {
+            let selectors = if selects.is_empty() {
+                json!(null)
+            } else {
+                json!({"clusterRoleSelectors": [{"matchLabels": {selects: "true"}}]})
+            };
+            json!({"metadata": {"labels": {label: "true"}}, "aggregationRule": selectors,
+                   "rules": [{"verbs": [verb], "apiGroups": [""], "resources": ["things"]}]})
+        };
+        let mut policy = Policy::default();
+        let verbs = |policy: &Policy, name: &str| -> Vec<String> {
+            let mut verbs: Vec<String> = policy
+                .role(&cluster(name))
+                .unwrap_or_default()
+                .iter()
+                .flat_map(|rule| rule.verbs.clone())
+                .collect();
+            verbs.sort();
+            verbs
+        };
+        policy.set_role(cluster("admin"), Some(&role("own", "x", "to-admin")));
+        policy.set_role(cluster("edit"), Some(&role("edit", "to-admin", "to-edit")));
+        assert_eq!(verbs(&policy, "admin"), ["edit", "own"]);
+        policy.set_role(cluster("boats"), Some(&role("sail", "to-edit", "")));
+        assert_eq!(verbs(&policy, "admin"), ["edit", "own", "sail"], "through others");
+        assert_eq!(verbs(&policy, "boats"), ["sail"]);
+        policy.set_role(cluster("circle"), Some(&role("turn", "to-edit", "to-admin")));
+        assert_eq!(verbs(&policy, "circle"), ["edit", "sail", "turn"], "a circle ends");
+        policy.set_role(cluster("boats"), None);
+        policy.set_role(cluster("circle"), None);
+        assert_eq!(verbs(&policy, "admin"), ["edit", "own"]);
+        assert_eq!(policy.role(&cluster("boats")), None);
+        let none = json!({"aggregationRule": {"clusterRoleSelectors": [{"matchExpressions": [{"key": "to-admin", "operator": "Sometimes"}]}]}});
+        policy.set_role(cluster("none"), Some(&none));
+        assert_eq!(verbs(&policy, "none"), Vec::<String>::new());
+    }
 }

@@ -4,6 +4,9 @@ use lanai_apiserver::{ApiServer, Identity};
 use serde_json::{Value, json};
 use tower::{Service, ServiceExt};
 
+/// The roles to which others are added by a label.
+const AGGREGATED: [&str; 3] = ["admin", "edit", "view"];
+
 /// Makes what is missing. What is there stays as it is, so that an administrator can change it.
 ///
 /// # Errors
@@ -16,7 +19,13 @@ pub(crate) async fn run(server: &ApiServer) -> Result<(), String> {
     let api = "rbac.authorization.k8s.io/v1";
     for (name, rules) in roles() {
         let metadata = json!({"name": name, "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"}});
-        let object = json!({"apiVersion": api, "kind": "ClusterRole", "metadata": metadata, "rules": rules});
+        let mut object =
+            json!({"apiVersion": api, "kind": "ClusterRole", "metadata": metadata, "rules": rules});
+        if AGGREGATED.contains(&name) {
+            // Whoever brings a kind says with this label who may use it.
+            let label = format!("rbac.authorization.k8s.io/aggregate-to-{name}");
+            object["aggregationRule"] = json!({"clusterRoleSelectors": [{"matchLabels": {label: "true"}}]});
+        }
         create(server, &format!("/apis/{api}/clusterroles"), object).await?;
     }
     for (name, group) in [

@@ -144,3 +144,57 @@ fn routes_that_are_no_objects() {
                               "spec": {"user": "x", "nonResourceAttributes": {"path": "/", "verb": "get"}}});
     assert_eq!(ask(&known, "/apis/authorization.k8s.io/v1/subjectaccessreviews", &other.to_string()), 403);
 }
+
+/// A role with a label is a part of those that ask for it, at once and for as long as it is there.
+#[test]
+fn roles_are_made_of_others() {
+    let world = World::new();
+    let rbac = "rbac.authorization.k8s.io";
+    let root = format!("/apis/{rbac}/v1");
+    let binding = json!({"apiVersion": format!("{rbac}/v1"), "kind": "RoleBinding", "metadata": {"name": "v"},
+                         "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": "view"},
+                         "subjects": [{"apiGroup": rbac, "kind": "User", "name": "bob"}]});
+    assert_eq!(world.send("POST", &format!("{root}/namespaces/default/rolebindings"), &binding).code, 201);
+    let bob = Identity::known("bob", []);
+    let leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+    let seen = || world.send_as(&bob, "GET", leases, "application/json", "").code;
+    assert_eq!(seen(), 403);
+    let role = json!({"apiVersion": format!("{rbac}/v1"), "kind": "ClusterRole",
+                      "metadata": {"name": "leases", "labels": {"rbac.authorization.k8s.io/aggregate-to-view": "true"}},
+                      "rules": [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["list"]}]});
+    assert_eq!(world.send("POST", &format!("{root}/clusterroles"), &role).code, 201);
+    assert_eq!(seen(), 200);
+    assert_eq!(world.send("DELETE", &format!("{root}/clusterroles/leases"), &Value::Null).code, 200);
+    assert_eq!(seen(), 403);
+    // Who may write cluster roles, and nothing else, cannot make one of whatever others will write.
+    let writer = json!({"apiVersion": format!("{rbac}/v1"), "kind": "ClusterRole", "metadata": {"name": "writer"},
+                        "rules": [{"apiGroups": [rbac], "resources": ["clusterroles"], "verbs": ["*"], "resourceNames": []}]});
+    assert_eq!(world.send("POST", &format!("{root}/clusterroles"), &writer).code, 201);
+    let given = json!({"apiVersion": format!("{rbac}/v1"), "kind": "ClusterRoleBinding", "metadata": {"name": "w"},
+                       "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": "writer"},
+                       "subjects": [{"apiGroup": rbac, "kind": "User", "name": "eve"}]});
+    assert_eq!(world.send("POST", &format!("{root}/clusterrolebindings"), &given).code, 201);
+    let eve = Identity::known("eve", []);
+    let wide =
+        json!({"apiVersion": format!("{rbac}/v1"), "kind": "ClusterRole", "metadata": {"name": "wide"},
+                      "aggregationRule": {"clusterRoleSelectors": [{}]}})
+        .to_string();
+    // The verb `*` has `escalate` in it; without it, it is refused.
+    let only =
+        json!({"rules": [{"apiGroups": [rbac], "resources": ["clusterroles"], "verbs": ["create", "get"]}]})
+            .to_string();
+    let changed = world.send_as(
+        &Identity::server("test"),
+        "PATCH",
+        &format!("{root}/clusterroles/writer"),
+        "application/merge-patch+json",
+        &only,
+    );
+    assert_eq!(changed.code, 200, "{}", changed.text);
+    let refused = world.send_as(&eve, "POST", &format!("{root}/clusterroles"), "application/json", &wide);
+    assert_eq!(refused.code, 403, "{}", refused.text);
+    assert_eq!(
+        world.send("POST", &format!("{root}/clusterroles"), &serde_json::from_str(&wide).unwrap()).code,
+        201
+    );
+}
