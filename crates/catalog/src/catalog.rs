@@ -12,6 +12,7 @@ use lanai_types::ByteSize;
 use ring::rand::{SecureRandom, SystemRandom};
 use tokio::sync::{Mutex as Gate, OwnedMutexGuard};
 
+use crate::presence::Presence;
 use crate::records::{Claim, Error, Records, Reserved};
 use crate::ticket::{Lease, Ticket};
 use crate::why::{Miss, difference};
@@ -67,6 +68,7 @@ pub(crate) struct Inner {
     pub options: Options,
     /// Who asks, among all processes that share the records.
     name: String,
+    presence: Option<Presence>,
     asked: AtomicU64,
     gates: Mutex<HashMap<Key, Weak<Gate<Shared>>>>,
 }
@@ -102,19 +104,27 @@ impl Catalog {
     /// When the folder cannot be used.
     pub fn open(folder: &Path, options: Options) -> Result<Self, Error> {
         let records = SqliteRecords::open(folder)?;
-        Ok(Self::new(Arc::new(records), Blobs::in_folder(&folder.join("blobs"))?, options))
+        let blobs = Blobs::in_folder(&folder.join("blobs"))?;
+        let name = name(&options);
+        let presence = Presence::new(&folder.join("owners"), &name);
+        Ok(Self::named(Arc::new(records), blobs, options, name, presence))
     }
 
     /// A catalog of these.
     pub fn new(records: Arc<dyn Records>, blobs: Blobs, options: Options) -> Self {
-        let mut chance = [0; 8];
-        // Without chance the process and the moment are all there is; no two processes have both in common.
-        let _ = SystemRandom::new().fill(&mut chance);
-        let name =
-            format!("{}-{}-{:016x}", std::process::id(), (options.clock)().0, u64::from_le_bytes(chance));
-        let inner =
-            Inner { records, blobs, options, name, asked: AtomicU64::new(0), gates: Mutex::default() };
-        Self(Arc::new(inner))
+        let name = name(&options);
+        Self::named(records, blobs, options, name, None)
+    }
+
+    fn named(
+        records: Arc<dyn Records>,
+        blobs: Blobs,
+        options: Options,
+        name: String,
+        presence: Option<Presence>,
+    ) -> Self {
+        let (asked, gates) = (AtomicU64::new(0), Mutex::default());
+        Self(Arc::new(Inner { records, blobs, options, name, presence, asked, gates }))
     }
 
     pub(crate) fn inner(&self) -> &Inner {
@@ -158,8 +168,9 @@ impl Catalog {
             Err(miss) => miss,
         };
         let owner = format!("{}-{}", self.0.name, self.0.asked.fetch_add(1, Ordering::Relaxed));
+        let mut dead = None;
         loop {
-            match self.reserve(*key, owner.clone()).await? {
+            match self.reserve(*key, owner.clone(), dead.take()).await? {
                 Reserved::Granted(number) => {
                     return Ok(Sought::Granted(Lease { key: *key, owner, number }, miss));
                 }
@@ -167,6 +178,7 @@ impl Catalog {
                     Ok(hit) => return Ok(Sought::Found(hit)),
                     Err(now) => miss = now,
                 },
+                Reserved::Held { owner, .. } if self.is_dead(&owner) => dead = Some(owner),
                 Reserved::Held { until, .. } => {
                     let left = until.since((self.0.options.clock)()).max(Duration::from_millis(1));
                     tokio::time::sleep(left.min(self.0.options.poll)).await;
@@ -175,10 +187,23 @@ impl Catalog {
         }
     }
 
-    pub(crate) async fn reserve(&self, key: Key, owner: String) -> Result<Reserved, Error> {
+    pub(crate) async fn reserve(
+        &self,
+        key: Key,
+        owner: String,
+        dead: Option<String>,
+    ) -> Result<Reserved, Error> {
         let time = self.0.options.lease;
-        self.with_records(move |records, now| records.reserve(&Claim { key: &key, owner: &owner, time, now }))
-            .await
+        self.with_records(move |records, now| {
+            records.reserve(&Claim { key: &key, owner: &owner, time, now, dead: dead.as_deref() })
+        })
+        .await
+    }
+
+    /// Whether the process of an owner is gone for sure.
+    fn is_dead(&self, owner: &str) -> bool {
+        let name = owner.rsplit_once('-').map(|(name, _)| name);
+        self.0.presence.as_ref().zip(name).is_some_and(|(presence, name)| presence.is_gone(name))
     }
 
     async fn look(&self, key: &Key, inputs: &Inputs, subject: &Subject) -> Result<Result<Hit, Miss>, Error> {
@@ -238,6 +263,14 @@ impl fmt::Debug for Catalog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Catalog").field("records", &self.0.records).finish_non_exhaustive()
     }
+}
+
+/// A name that no other process has.
+fn name(options: &Options) -> String {
+    let mut chance = [0; 8];
+    // Without chance the process and the moment are all there is; no two processes have both in common.
+    let _ = SystemRandom::new().fill(&mut chance);
+    format!("{}-{}-{:016x}", std::process::id(), (options.clock)().0, u64::from_le_bytes(chance))
 }
 
 enum Sought {

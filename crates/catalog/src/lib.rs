@@ -12,6 +12,7 @@
 //! | `memory`, `sqlite` | records in memory, the reference, and in a file that processes share |
 //! | `blobs` | contents by their digest |
 //! | `catalog`, `ticket` | both together |
+//! | `presence` | which processes are gone |
 //! | `why` | why something was not a hit |
 //! | `upkeep` | listing, eviction, verification |
 
@@ -21,6 +22,7 @@ mod digester;
 mod entry;
 mod inputs;
 mod memory;
+mod presence;
 mod records;
 mod sqlite;
 mod ticket;

@@ -49,7 +49,7 @@ impl Records for MemoryRecords {
                 lease.until = until;
                 return Ok(Reserved::Granted(lease.number));
             }
-            if claim.now < lease.until {
+            if claim.now < lease.until && claim.dead != Some(&lease.owner) {
                 return Ok(Reserved::Held { owner: lease.owner.clone(), until: lease.until });
             }
         }

@@ -66,6 +66,8 @@ pub struct Claim<'a> {
     pub time: Duration,
     /// What time it is.
     pub now: Moment,
+    /// An owner that is known to be dead: its lease counts as one that ran out.
+    pub dead: Option<&'a str>,
 }
 
 /// What became of a claim.

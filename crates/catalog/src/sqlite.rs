@@ -89,7 +89,9 @@ impl Records for SqliteRecords {
                     transaction.prepare_cached(extend)?.execute(params![key, until])?;
                     return Ok(Reserved::Granted(FencingNumber::new(fence)));
                 }
-                Some((owner, _, until)) if claim.now < until => return Ok(Reserved::Held { owner, until }),
+                Some((owner, _, until)) if claim.now < until && claim.dead != Some(&owner) => {
+                    return Ok(Reserved::Held { owner, until });
+                }
                 Some(_) | None => {}
             }
             let next = "UPDATE meta SET fence = fence + 1 RETURNING fence";

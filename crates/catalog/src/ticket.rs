@@ -76,6 +76,15 @@ impl Ticket {
         self.put(content, Some(time)).await
     }
 
+    /// Gives the work up, and returns when the next one can have it.
+    pub async fn give_up(mut self) {
+        if let Some(lease) = self.lease.take() {
+            // A lease that is not given back ends by itself.
+            let _ =
+                self.catalog.with_records(move |records, _| records.release(&lease.key, lease.number)).await;
+        }
+    }
+
     async fn put(mut self, content: Bytes, failed_for: Option<Duration>) -> Kept {
         let Some(lease) = self.lease.clone() else {
             return Kept::Unusable("there is no lease".to_owned());
@@ -168,7 +177,7 @@ fn beat(catalog: Catalog, lease: Lease) -> AbortHandle {
     let beating = tokio::spawn(async move {
         loop {
             tokio::time::sleep(every).await;
-            let extended = catalog.reserve(lease.key, lease.owner.clone()).await;
+            let extended = catalog.reserve(lease.key, lease.owner.clone(), None).await;
             if !matches!(extended, Ok(Reserved::Granted(number)) if number == lease.number) {
                 tracing::warn!(key = %lease.key, ?extended, "a lease cannot be extended");
                 return;

@@ -48,22 +48,33 @@ pub(crate) fn difference(now: &Inputs, last: &Trace) -> Option<Difference> {
     if trace == *last {
         return None;
     }
-    let was: HashMap<&str, &str> = last.lines().collect();
+    let (now, before) = (counted(&trace), counted(last));
+    let was: HashMap<(&str, usize), &str> = before.iter().copied().collect();
     let found = |input: &str, change| Some(Difference { input: input.to_owned(), change });
-    let mut names = HashSet::new();
-    for (name, digest) in trace.lines() {
-        names.insert(name);
-        match was.get(name) {
-            None => return found(name, Change::New),
-            Some(before) if *before != digest => return found(name, Change::Changed),
+    for (input, digest) in &now {
+        match was.get(input) {
+            None => return found(input.0, Change::New),
+            Some(before) if before != digest => return found(input.0, Change::Changed),
             Some(_) => {}
         }
     }
-    if let Some((gone, _)) = last.lines().find(|(name, _)| !names.contains(name)) {
-        return found(gone, Change::Gone);
+    let is: HashSet<(&str, usize)> = now.iter().map(|(input, _)| *input).collect();
+    if let Some((gone, _)) = before.iter().find(|(input, _)| !is.contains(input)) {
+        return found(gone.0, Change::Gone);
     }
     let moved = trace.lines().zip(last.lines()).find(|(now, before)| now != before);
     moved.and_then(|((name, _), _)| found(name, Change::Moved))
+}
+
+/// Names with their number among those of the same name, and digests.
+fn counted(trace: &Trace) -> Vec<((&str, usize), &str)> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    let count = |(name, digest)| {
+        let count = counts.entry(name).or_default();
+        *count += 1;
+        ((name, *count), digest)
+    };
+    trace.lines().map(count).collect()
 }
 
 impl fmt::Display for Miss {
@@ -114,5 +125,6 @@ mod tests {
         check(&[("function", "1"), ("c", "2"), ("b", "3")], "c is new");
         check(&[("function", "1"), ("b", "3")], "a is gone");
         check(&[("function", "1"), ("b", "3"), ("a", "2")], "b has moved");
+        check(&[("function", "1"), ("a", "2"), ("a", "2"), ("b", "3")], "a is new");
     }
 }

@@ -31,6 +31,9 @@ pub(crate) enum Command {
     /// Back up, restore and check what the server keeps
     #[command(subcommand)]
     Store(StoreCommand),
+    /// Look at the results that functions gave before, and remove them
+    #[command(subcommand)]
+    Cache(crate::cache::CacheCommand),
     /// Serve the Kubernetes API, with everything in a data directory
     Serve(crate::serve::Serve),
     /// Print the kubeconfig of a server

@@ -9,8 +9,10 @@
 //! | `yaml` | `lanai yaml get`, `set` and `fmt` |
 //! | `pkg` | `lanai pkg get`, `init`, `tree`, `cat`, `diff` and `update` |
 //! | `func` | `lanai fn render`, `eval`, `source`, `sink`, `doc`, `run` and `list` |
+//! | `cache` | `lanai cache ls`, `show`, `prune` and `verify` |
 //! | `store` | `lanai store backup`, `restore` and `verify` |
 //! | `serve` | `lanai serve` and `kubeconfig` |
+//! | `places` | where things are kept on this machine |
 //! | `persona` | under which name the program was called |
 //! | `file` | reading files, and replacing them whole or not at all |
 //! | `diff` | what changes, for people |
@@ -19,6 +21,7 @@
 //! | `io` | where input comes from and output goes |
 
 mod args;
+mod cache;
 mod diff;
 mod failure;
 mod file;
@@ -26,6 +29,7 @@ mod func;
 mod io;
 mod persona;
 mod pkg;
+mod places;
 mod serve;
 mod stop;
 mod store;
@@ -67,6 +71,7 @@ pub fn run_with(
         Ok(Arguments { command: Command::Yaml(command) }) => yaml::run(&command, io),
         Ok(Arguments { command: Command::Pkg(command) }) => pkg::run(&command, persona.dialect(), io),
         Ok(Arguments { command: Command::Store(command) }) => store::run(&command, io),
+        Ok(Arguments { command: Command::Cache(command) }) => cache::run(&command, io),
         Ok(Arguments { command: Command::Serve(command) }) => serve::serve(&command, serving, io),
         Ok(Arguments { command: Command::Kubeconfig(command) }) => serve::kubeconfig(&command, io),
         Ok(Arguments { command: Command::Func(command) }) => func::run(&command, persona, io),

@@ -7,7 +7,10 @@
 
 mod deadline;
 mod error;
+mod identity;
+mod memory;
 mod outlook;
+pub mod record;
 mod request;
 pub mod wire;
 
@@ -15,6 +18,8 @@ use async_trait::async_trait;
 
 pub use deadline::Deadline;
 pub use error::{Error, Failed, Failing};
+pub use identity::Identity;
+pub use memory::{InputDigest, Memory, Permit, Recall, Step};
 pub use outlook::Outlook;
 pub use request::{FunctionRef, Grants, Mount, MountAccess, Network, Request, Response, User, Variable};
 
@@ -44,5 +49,21 @@ pub trait Evaluator: Send + Sync {
     fn foresee(&self, function: &FunctionRef, grants: &Grants) -> Outlook {
         let _ = (function, grants);
         Outlook::Runs
+    }
+
+    /// Says which program would run, by its digest, and whether its answers may be kept. Names are resolved for that, so it may take as
+    /// long as that takes. Whoever cannot tell keeps nothing.
+    async fn identify(&self, function: &FunctionRef, grants: &Grants) -> Identity {
+        match self.foresee(function, grants) {
+            Outlook::Unknown => Identity::Unknown,
+            Outlook::Runs | Outlook::Cannot(_) => {
+                Identity::Volatile("whether it always answers alike is not known".to_owned())
+            }
+        }
+    }
+
+    /// What this evaluator remembers, if it does. Whoever runs several functions in a row asks it for all of them at once.
+    fn memory(&self) -> Option<&dyn Memory> {
+        None
     }
 }

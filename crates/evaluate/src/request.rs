@@ -113,6 +113,8 @@ pub struct Response {
     pub list: ResourceList,
     /// What it wrote to its standard error output.
     pub stderr: String,
+    /// Which evaluator gave the answer.
+    pub evaluator: &'static str,
     /// Always 0: whoever ends with another one failed. It is there because records of a run show it.
     pub exit_code: i32,
 }

@@ -145,13 +145,16 @@ async fn call(
         package,
         options,
         evaluator,
+        memory: None,
         watch,
         keeps: Keeps::Nothing,
         steps: RenderStatus::default(),
         results: ResultList::default(),
         inputs: Inputs::default(),
         executed: 0,
+        recalled: 0,
         given: Given::default(),
+        tape: None,
     };
     let call = Call {
         function: &step.function,

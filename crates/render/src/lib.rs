@@ -11,6 +11,7 @@
 //! | `pipeline` | running the functions of one package on its resources |
 //! | `config`, `image`, `when` | what configures a function, which image is meant, whether it runs |
 //! | `ahead` | which functions cannot run, before any does |
+//! | `remember` | steps that an evaluator remembers, and what goes into them |
 //! | `check` | what may go into a function and come out of it |
 //! | `record`, `message`, `status` | what is written down about a run, and how it gets into the Kptfile |
 //! | `attribution` | the annotation by which some resources tell that they were rendered |
@@ -29,6 +30,7 @@ mod message;
 mod options;
 mod pipeline;
 mod record;
+mod remember;
 mod render;
 mod status;
 mod tree;

@@ -1,6 +1,7 @@
 //! Running the functions of one package on its resources.
 
-use lanai_evaluate::{Deadline, Error as EvaluateError, Evaluator, Failing, FunctionRef, Request};
+use lanai_evaluate::record::Call as Taped;
+use lanai_evaluate::{Deadline, Error as EvaluateError, Evaluator, Failing, FunctionRef, Memory, Request};
 use lanai_krm::kptfile::{Function, Kptfile, RenderStatus, Stage, StepResult};
 use lanai_krm::package::Folder;
 use lanai_krm::resource::Origin;
@@ -13,13 +14,15 @@ use crate::options::{ExecPolicy, Options, RenderLimits};
 use crate::record::{FunctionResult, Inputs, ResultList, step};
 use crate::tree::Node;
 use crate::watch::{Event, Running, Watch};
-use crate::{ahead, check, config, status, when};
+use crate::{ahead, check, config, remember, status, when};
 
 /// Functions at work, and what is written down about them.
 pub(crate) struct Run<'a> {
     pub package: &'a Package,
     pub options: &'a Options<'a>,
     pub evaluator: &'a dyn Evaluator,
+    /// What is remembered of steps, if anything is.
+    pub memory: Option<&'a dyn Memory>,
     pub watch: &'a mut dyn Watch,
     /// Whether the resources must be as they were when a function fails.
     pub keeps: Keeps,
@@ -28,8 +31,12 @@ pub(crate) struct Run<'a> {
     pub inputs: Inputs,
     /// How many functions ran and passed.
     pub executed: usize,
+    /// How many of these did not run, because what they answer was remembered.
+    pub recalled: usize,
     /// What the function got that failed last.
     pub given: Given,
+    /// What functions said, while a step runs that is to be remembered.
+    pub tape: Option<Vec<Taped>>,
 }
 
 /// What the function got that failed last. While a list is kept, each edit of a resource copies it; so lists are not kept as long
@@ -58,12 +65,26 @@ pub(crate) enum Keeps {
 }
 
 /// A function that is ready to run.
-struct Ready<'a> {
-    function: FunctionRef,
-    step: &'a Function,
-    stage: Stage,
-    index: usize,
+pub(crate) struct Ready<'a> {
+    pub function: FunctionRef,
+    pub step: &'a Function,
+    pub stage: Stage,
+    pub index: usize,
     config: Option<Resource>,
+}
+
+impl Ready<'_> {
+    /// What configures it: functions before this one may have changed that.
+    pub fn configured(&self, items: &[Resource]) -> Option<Resource> {
+        let refreshed = self.config.as_ref().and_then(Resource::origin).and_then(|place| {
+            let is_it = |item: &&Resource| {
+                item.origin()
+                    .is_some_and(|origin| origin.package == place.package && origin.path == place.path)
+            };
+            items.iter().find(is_it).cloned()
+        });
+        refreshed.or_else(|| self.config.clone())
+    }
 }
 
 /// A call of one function.
@@ -89,12 +110,20 @@ pub(crate) enum Called {
 pub(crate) struct Passed {
     pub results: Vec<ResultItem>,
     pub stderr: String,
+    /// How many resources it saw, when these were not all.
+    pub selected: Option<usize>,
 }
 
 impl Given {
     /// Asks for the list of a call.
     pub fn of_call(call: usize) -> Self {
         Self { wanted: Some(call), ..Self::default() }
+    }
+
+    /// A function did not run, because what it answers is remembered.
+    pub fn remembered(&mut self, is_repeatable: bool) {
+        self.calls += 1;
+        self.unrepeatable |= !is_repeatable;
     }
 }
 
@@ -108,13 +137,16 @@ impl<'a> Run<'a> {
             package: self.package,
             options: self.options,
             evaluator: self.evaluator,
+            memory: None,
             watch: &mut *self.watch,
             keeps: self.keeps,
             steps: RenderStatus::default(),
             results: ResultList::default(),
             inputs: Inputs::default(),
             executed: 0,
+            recalled: 0,
             given: Given::default(),
+            tape: None,
         }
     }
 
@@ -137,22 +169,48 @@ impl<'a> Run<'a> {
                 config::of(function, stage, &node.folder, items).map_err(Cause::Config)?;
             }
         }
-        for ready in self.prepare(&node.folder, kptfile, items)? {
-            match ready.stage {
-                Stage::Mutators => self.step(&ready, node, items).await?,
-                Stage::Validators => {
-                    // What a validator changes is thrown away.
-                    let mut copy = items.clone();
-                    self.step(&ready, node, &mut copy).await?;
+        let ready = self.prepare(&node.folder, kptfile, items)?;
+        match self.memory {
+            None => self.each(&ready, node, items, elsewhere).await?,
+            Some(memory) => {
+                for step in remember::steps(&ready, self.evaluator) {
+                    self.remembered(memory, step, node, items, elsewhere).await?;
                 }
-            }
-            let (found, limit) = (items.len().saturating_add(elsewhere), self.options.limits.max_items);
-            if found > limit {
-                return Err(Cause::TooManyItems { found, limit });
             }
         }
         self.watch.see(Event::PackageDone);
         Ok(())
+    }
+
+    /// Runs functions one after another.
+    pub(crate) async fn each(
+        &mut self,
+        functions: &[Ready<'_>],
+        node: &Node,
+        items: &mut Vec<Resource>,
+        elsewhere: usize,
+    ) -> Result<(), Cause> {
+        for ready in functions {
+            match ready.stage {
+                Stage::Mutators => self.step(ready, node, items).await?,
+                Stage::Validators => {
+                    // What a validator changes is thrown away.
+                    let mut copy = items.clone();
+                    self.step(ready, node, &mut copy).await?;
+                }
+            }
+            if let Some(taped) = self.tape.as_mut().and_then(|tape| tape.last_mut()) {
+                taped.items = items.len();
+            }
+            self.count(items.len(), elsewhere)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that there are not too many resources.
+    pub(crate) fn count(&self, here: usize, elsewhere: usize) -> Result<(), Cause> {
+        let (found, limit) = (here.saturating_add(elsewhere), self.options.limits.max_items);
+        if found > limit { Err(Cause::TooManyItems { found, limit }) } else { Ok(()) }
     }
 
     /// Makes all functions ready before the first of them runs, so that one that cannot run stops those before it, too.
@@ -202,17 +260,10 @@ impl<'a> Run<'a> {
 
     /// Runs one step of a pipeline and writes down how it went.
     async fn step(&mut self, ready: &Ready<'_>, node: &Node, items: &mut Vec<Resource>) -> Result<(), Cause> {
-        // Functions before this one may have changed what configures it.
-        let refreshed = ready.config.as_ref().and_then(Resource::origin).and_then(|place| {
-            let is_it = |item: &&Resource| {
-                item.origin()
-                    .is_some_and(|origin| origin.package == place.package && origin.path == place.path)
-            };
-            items.iter().find(is_it).cloned()
-        });
+        let config = ready.configured(items);
         let call = Call {
             function: &ready.function,
-            config: refreshed.as_ref().or(ready.config.as_ref()),
+            config: config.as_ref(),
             selectors: &ready.step.selectors,
             exclude: &ready.step.exclude,
             when: &ready.step.when,
@@ -225,9 +276,13 @@ impl<'a> Run<'a> {
         let outcome = match called {
             Ok(Called::Skipped) => {
                 record.skipped = true;
+                self.tape(Taped { skipped: true, ..Taped::default() });
                 Ok(())
             }
             Ok(Called::Ran(passed)) => {
+                let Passed { results, stderr, selected } = &passed;
+                let (results, stderr) = (results.clone(), stderr.clone());
+                self.tape(Taped { selected: *selected, results, stderr, ..Taped::default() });
                 fill(&mut record, &passed.results, &passed.stderr, 0, limits);
                 Ok(())
             }
@@ -271,8 +326,8 @@ impl<'a> Run<'a> {
                 return Ok(Called::Skipped);
             }
         }
-        let running =
-            Running { function: call.function, selected: chosen.as_ref().map(Vec::len), package: call.name };
+        let selected = chosen.as_ref().map(Vec::len);
+        let running = Running { function: call.function, selected, package: call.name };
         self.watch.see(Event::Running(running));
         self.inputs.functions.push(call.function.clone());
         let before = (self.keeps == Keeps::Before).then(|| items.clone());
@@ -286,7 +341,7 @@ impl<'a> Run<'a> {
                     0,
                     &passed.results,
                 ));
-                let Passed { results, stderr } = passed;
+                let Passed { results, stderr, .. } = passed;
                 self.watch.see(Event::Passed { function: call.function, results, stderr });
             }
             Err(why) => {
@@ -297,6 +352,12 @@ impl<'a> Run<'a> {
             }
         }
         done.map(Called::Ran)
+    }
+
+    fn tape(&mut self, taped: Taped) {
+        if let Some(tape) = &mut self.tape {
+            tape.push(taped);
+        }
     }
 
     fn deadline(&self) -> Deadline {
@@ -383,7 +444,8 @@ impl<'a> Run<'a> {
         check::no_place_twice(&joined)?;
         check::krm(&joined).map_err(Why::Output)?;
         *items = joined;
-        Ok(Passed { results: response.list.results, stderr: response.stderr })
+        let selected = chosen.map(<[usize]>::len);
+        Ok(Passed { results: response.list.results, stderr: response.stderr, selected })
     }
 
     pub fn steps_of(&mut self, stage: Stage) -> &mut Vec<StepResult> {
@@ -426,7 +488,7 @@ fn number(item: &mut Resource, serial: Option<usize>) {
     }
 }
 
-fn fill(
+pub(crate) fn fill(
     record: &mut StepResult,
     results: &[ResultItem],
     stderr: &str,

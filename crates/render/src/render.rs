@@ -39,8 +39,10 @@ pub struct Rendered {
     pub status: RenderStatus,
     /// What was read.
     pub inputs: Inputs,
-    /// How many functions ran and passed.
+    /// How many functions passed.
     pub executed: usize,
+    /// How many of them did not run, because the evaluator remembered what they answer.
+    pub recalled: usize,
     /// How many packages there are.
     pub packages: usize,
 }
@@ -103,17 +105,21 @@ pub async fn render(
     let root = open(package, &nodes, &kptfiles)?;
     let reading = package.reading(options.strict_read());
     let on_failure = if tree::saves_on_failure(root) { Keeps::Before } else { Keeps::Nothing };
+    let memory = evaluator.memory();
     let mut run = Run {
         package,
         options,
-        evaluator,
+        evaluator: memory.map_or(evaluator, |memory| memory.evaluator()),
+        memory,
         watch,
         keeps: on_failure,
         steps: RenderStatus::default(),
         results: ResultList::default(),
         inputs: Inputs::of(package, options, &nodes, &kptfiles),
         executed: 0,
+        recalled: 0,
         given: Given::default(),
+        tape: None,
     };
     let order = tree::order(root);
     let mut held = Held::new(order);
@@ -132,7 +138,7 @@ pub async fn render(
             function.input = ended.input;
         }
     }
-    let Run { mut steps, results, inputs, executed, .. } = run;
+    let Run { mut steps, results, inputs, executed, recalled, .. } = run;
     if done.is_err() {
         steps.error_summary = status::summary(&steps);
     }
@@ -149,7 +155,8 @@ pub async fn render(
         after = package.clone();
     }
     let package = after;
-    Ok(Rendered { package, items, outcome, results, status: steps, inputs, executed, packages: nodes.len() })
+    let (status, packages) = (steps, nodes.len());
+    Ok(Rendered { package, items, outcome, results, status, inputs, executed, recalled, packages })
 }
 
 /// The Kptfile of the root, if its pipeline can be.

@@ -17,7 +17,7 @@ pub(crate) fn of(finished: Finished, sent: &Sent) -> Result<Response, Error> {
     };
     let results = |list: Result<ResourceList, String>| list.map(|list| list.results).unwrap_or_default();
     match (finished.status, list) {
-        (Status::Exited(0), Ok(list)) => Ok(Response { list, stderr, exit_code: 0 }),
+        (Status::Exited(0), Ok(list)) => Ok(Response { list, stderr, evaluator: "exec", exit_code: 0 }),
         (Status::Exited(0), Err(cause)) => failed(Failing::Output(cause), 1, Vec::new()),
         (Status::Exited(code), list) => failed(Failing::Exit(code), code, results(list)),
         (Status::Killed(signal), list) => failed(Failing::Signal(signal), 1, results(list)),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use lanai_evaluate::{Deadline, Error, Evaluator, FunctionRef, Grants, Outlook, Request, Response};
+use lanai_evaluate::{Deadline, Error, Evaluator, FunctionRef, Grants, Identity, Outlook, Request, Response};
 
 /// Asks evaluators in turn until one knows the function.
 ///
@@ -44,5 +44,15 @@ impl Evaluator for Chain {
     fn foresee(&self, function: &FunctionRef, grants: &Grants) -> Outlook {
         let mut outlooks = self.evaluators.iter().map(|evaluator| evaluator.foresee(function, grants));
         outlooks.find(|outlook| *outlook != Outlook::Unknown).unwrap_or(Outlook::Unknown)
+    }
+
+    async fn identify(&self, function: &FunctionRef, grants: &Grants) -> Identity {
+        for evaluator in &self.evaluators {
+            match evaluator.identify(function, grants).await {
+                Identity::Unknown => {}
+                known => return known,
+            }
+        }
+        Identity::Unknown
     }
 }

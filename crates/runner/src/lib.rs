@@ -5,9 +5,11 @@
 //! | [`Native`] | the functions that come with the binary |
 //! | [`Exec`] | programs of this machine |
 //! | [`Helm`] | `render-helm-chart`, by calling `helm` |
+//! | [`Caching`] | what another evaluator runs, unless it is known what comes out |
 //! | [`Chain`] | whatever the first of several evaluators knows |
 
 mod answer;
+mod caching;
 mod caged;
 mod caller;
 mod chain;
@@ -19,6 +21,7 @@ mod limits;
 mod native;
 mod words;
 
+pub use caching::{Caching, Explained, Explanation};
 pub use caged::Launcher;
 pub use caller::{Caller, without_detours};
 pub use chain::Chain;

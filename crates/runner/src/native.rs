@@ -6,7 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use async_trait::async_trait;
 use lanai_evaluate::{
-    Deadline, Error, Evaluator, Failed, Failing, FunctionRef, Grants, Outlook, Request, Response, wire,
+    Deadline, Error, Evaluator, Failed, Failing, FunctionRef, Grants, Identity, InputDigest, Outlook,
+    Request, Response, wire,
 };
 use lanai_functions::catalog::find_in;
 use lanai_functions::{Code, Function};
@@ -15,6 +16,9 @@ use lanai_process::Command;
 
 use crate::caged::{self, Launcher, Way};
 use crate::{Caller, ExecLimits};
+
+/// The name of the evaluator.
+const NAME: &str = "native";
 
 /// Runs functions that are part of this binary.
 ///
@@ -104,6 +108,18 @@ impl Evaluator for Native {
             FunctionRef::Image(_) | FunctionRef::Exec(_) => Outlook::Unknown,
         }
     }
+
+    async fn identify(&self, function: &FunctionRef, grants: &Grants) -> Identity {
+        let FunctionRef::Image(image) = function else { return Identity::Unknown };
+        match self.find(image) {
+            None => Identity::Unknown,
+            Some(_) if *grants != Grants::default() => {
+                Identity::Volatile("it is granted something beside its input".to_owned())
+            }
+            // Which version of it, the version of the program says.
+            Some(function) => Identity::Fixed(InputDigest::new().part(NAME).part(function.name()).finish()),
+        }
+    }
 }
 
 impl Isolation {
@@ -128,7 +144,8 @@ impl Isolation {
             Error::Infrastructure(format!("cannot run the function {:?}: {cause}", function.name()))
         })?;
         let way = Way::Caged(Box::new(cage), self.launcher.clone());
-        caged::run(command, way, sent, &self.limits, deadline).await
+        let answer = caged::run(command, way, sent, &self.limits, deadline).await?;
+        Ok(Response { evaluator: NAME, ..answer })
     }
 }
 
@@ -160,7 +177,9 @@ fn run(function: &dyn Function, list: ResourceList) -> Result<Response, Error> {
     let mut stderr = String::new();
     let done = catch_unwind(AssertUnwindSafe(|| function.run_aloud(&mut list, &mut stderr)));
     let message = match done {
-        Ok(Ok(())) => return Ok(Response { list, stderr, exit_code: 0 }),
+        Ok(Ok(())) => {
+            return Ok(Response { list, stderr, evaluator: NAME, exit_code: 0 });
+        }
         Ok(Err(failure)) => failure.message,
         Err(panic) => format!("the function {:?} panicked: {}", function.name(), panic_text(panic.as_ref())),
     };

@@ -24,7 +24,7 @@ fn key(name: &str) -> Key {
 }
 
 fn reserve(records: &dyn Records, name: &str, owner: &str, now: u64) -> Reserved {
-    records.reserve(&Claim { key: &key(name), owner, time: LEASE, now: Moment(now) }).unwrap()
+    records.reserve(&Claim { key: &key(name), owner, time: LEASE, now: Moment(now), dead: None }).unwrap()
 }
 
 #[track_caller]
@@ -64,6 +64,17 @@ fn one_has_a_lease_at_a_time_and_can_extend_it() {
         let second = granted(records, "x", "b", 15_000);
         assert!(second > first, "the time is over on the edge, and the number grows");
         assert!(granted(records, "y", "a", 0) > second, "keys do not share leases, and share the counter");
+    });
+}
+
+#[test]
+fn the_lease_of_the_dead_is_free() {
+    check(|records| {
+        let first = granted(records, "x", "a", 0);
+        let claim =
+            |dead| records.reserve(&Claim { key: &key("x"), owner: "b", time: LEASE, now: Moment(1), dead });
+        assert!(matches!(claim(Some("c")).unwrap(), Reserved::Held { .. }), "another one is dead");
+        assert!(matches!(claim(Some("a")).unwrap(), Reserved::Granted(second) if second > first));
     });
 }
 

@@ -44,6 +44,12 @@ pub(crate) struct Render {
     /// Leave the status in the Kptfile as it is
     #[arg(long)]
     pub no_status: bool,
+    /// Say of each step why it ran, or that its result was known
+    #[arg(long)]
+    pub explain: bool,
+    /// Run all functions, also those whose results are known, and keep nothing
+    #[arg(long)]
+    pub no_cache: bool,
     #[command(flatten)]
     pub common: Common,
 }

@@ -102,7 +102,7 @@ fn package(
     let runtime = Runtime::new(&eval.common, persona, io)?;
     let package = &local.package;
     let Evaluated { package: after, items, failure, results } = work::watched(1, io, |mut watch| {
-        let (step, options, evaluator) = (&step, options, &runtime.evaluator);
+        let (step, options, evaluator) = (&step, options, &*runtime.evaluator);
         async move { lanai_render::eval(package, step, options, evaluator, &mut *watch).await }
     })?;
     if io.stop.is_asked() {
@@ -178,7 +178,7 @@ fn stream(
     }
     let runtime = Runtime::new(&eval.common, persona, io)?;
     let EvaluatedItems { items, failure, results } = work::watched(1, io, |mut watch| {
-        let (step, options, evaluator) = (&step, options, &runtime.evaluator);
+        let (step, options, evaluator) = (&step, options, &*runtime.evaluator);
         async move { lanai_render::eval_items(list.items, step, options, evaluator, &mut *watch).await }
     })?;
     if io.stop.is_asked() {

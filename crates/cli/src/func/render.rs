@@ -50,16 +50,22 @@ fn once(render: &Render, output: &Output, persona: Persona, io: &mut Io<'_>) -> 
     let status = if render.no_status || !changes { StatusPolicy::Leave } else { StatusPolicy::Write };
     let exec = if render.allow_exec { ExecPolicy::Allowed } else { ExecPolicy::Refused };
     let options = runtime::options(&local.name(), &render.common, exec, status, persona, io)?;
-    let runtime = Runtime::new(&render.common, persona, io)?;
+    let mut runtime = Runtime::new(&render.common, persona, io)?;
+    if !render.no_cache {
+        runtime = runtime.remembering(&local.root, io);
+    }
     let package = &local.package;
     let rendered = work::watched(functions(package), io, |mut watch| {
-        let (options, evaluator) = (&options, &runtime.evaluator);
+        let (options, evaluator) = (&options, &*runtime.evaluator);
         async move { lanai_render::render(package, options, evaluator, &mut *watch).await }
     })?;
     if io.stop.is_asked() {
         return Err(Failure::new("interrupted: nothing was written"));
     }
     runtime.tell_shortfalls(io);
+    if render.explain {
+        runtime.explain(io);
+    }
     let mut rendered = rendered.map_err(|error| unopened(&error, &local))?;
     if !io.environment.contains_key(OsStr::new(NO_ATTRIBUTION)) && rendered.items.iter().any(is_cnrm) {
         rendered.attribute(&options).map_err(|error| Failure::new(error.to_string()))?;

@@ -1,6 +1,7 @@
 //! Who runs functions, and with which rights.
 
 use std::ffi::OsStr;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,11 +10,14 @@ use lanai_functions::Function;
 use lanai_functions::catalog::PREFIXES;
 use lanai_krm::package::{OtherYaml, ReadOptions};
 use lanai_render::{ExecPolicy, Options, RenderLimits, StatusPolicy, Tags};
-use lanai_runner::{Caller, Chain, Exec, ExecLimits, ExecMode, Helm, Launcher, Native, NativeScope, Policy};
+use lanai_runner::{
+    Caching, Caller, Chain, Exec, ExecLimits, ExecMode, Helm, Launcher, Native, NativeScope, Policy,
+};
 use lanai_types::quote::Quoted;
 
 use super::args::{Common, NativeImages};
 use super::grants;
+use crate::cache;
 use crate::failure::Failure;
 use crate::io::Io;
 use crate::persona::Persona;
@@ -32,8 +36,11 @@ const PREFIX_VARIABLE: &str = "KPT_IMAGE_PREFIX";
 /// Those who run functions.
 pub(super) struct Runtime {
     /// Asked one after another.
-    pub evaluator: Chain,
+    pub evaluator: Arc<dyn Evaluator>,
     launcher: Option<Launcher>,
+    caching: Option<Arc<Caching>>,
+    /// Why nothing is remembered, if something should be.
+    unusable: Option<String>,
 }
 
 impl Runtime {
@@ -60,7 +67,28 @@ impl Runtime {
         let helm = Helm { caller: caller.clone(), mode: mode.clone(), limits };
         let exec = Exec { caller, mode, limits };
         let evaluators: [Arc<dyn Evaluator>; 3] = [Arc::new(native), Arc::new(helm), Arc::new(exec)];
-        Ok(Self { evaluator: Chain::new(evaluators), launcher })
+        Ok(Self { evaluator: Arc::new(Chain::new(evaluators)), launcher, caching: None, unusable: None })
+    }
+
+    /// The same, with what was computed before. Where no catalog can be had, everything runs. `place` is where packages are.
+    pub fn remembering(self, place: &Path, io: &Io<'_>) -> Self {
+        let catalog = match cache::catalog(io) {
+            Ok(catalog) => catalog,
+            Err(why) => return Self { unusable: Some(why), ..self },
+        };
+        let (version, place) = (version(io), place.display().to_string());
+        let caching = Arc::new(Caching::new(self.evaluator, catalog, version, place));
+        Self { evaluator: Arc::clone(&caching) as Arc<dyn Evaluator>, caching: Some(caching), ..self }
+    }
+
+    /// Says of each step why it ran.
+    pub fn explain(&self, io: &mut Io<'_>) {
+        if let Some(why) = &self.unusable {
+            io.tell(&format!("cache: not used: {why}"));
+        }
+        for explained in self.caching.iter().flat_map(|caching| caching.take_explained()) {
+            io.tell(&format!("cache: {explained}"));
+        }
     }
 
     /// Says what could not be held about the programs that ran.
@@ -69,6 +97,13 @@ impl Runtime {
             io.tell(&format!("warning: {shortfall}"));
         }
     }
+}
+
+/// Which program this is. Two builds are two programs, whatever they call themselves.
+fn version(io: &Io<'_>) -> String {
+    let file = io.program.as_ref().and_then(|program| program.metadata().ok());
+    let built = file.map(|file| (file.len(), file.mtime(), file.mtime_nsec()));
+    format!("{} {built:?}", env!("CARGO_PKG_VERSION"))
 }
 
 /// The options of a run.

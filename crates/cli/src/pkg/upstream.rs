@@ -1,7 +1,6 @@
 //! The package in a repository.
 
 use std::collections::{BTreeSet, HashMap};
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use lanai_krm::Package;
@@ -13,6 +12,7 @@ use lanai_types::{CommitId, SafePath};
 use super::watch::watched;
 use crate::failure::Failure;
 use crate::io::Io;
+use crate::places;
 
 /// The repositories that packages come from, and what was read from them.
 pub(super) struct Repositories {
@@ -62,18 +62,8 @@ impl Repositories {
     /// # Errors
     /// When the environment says nothing about that.
     pub fn new(io: &Io<'_>) -> Result<Self, Failure> {
-        let variable = |name: &str| {
-            let value = io.environment.get(OsStr::new(name)).filter(|value| !value.is_empty());
-            value.map(PathBuf::from)
-        };
-        let home = variable("HOME");
-        let cache = variable("LANAI_CACHE_DIR")
-            .or_else(|| variable("XDG_CACHE_HOME").map(|folder| folder.join("lanai")))
-            .or_else(|| home.as_ref().map(|home| home.join(".cache/lanai")));
-        let Some(cache) = cache else {
-            return Err(Failure::new("there is no place for what is fetched: HOME is not set")
-                .hint("name a folder with LANAI_CACHE_DIR"));
-        };
+        let home = places::variable("HOME", io);
+        let cache = places::cache(io)?;
         let options = Options {
             cache: cache.join("git"),
             home,

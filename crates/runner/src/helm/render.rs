@@ -40,7 +40,7 @@ pub(super) fn all(
         }
         stderr.push_str(&session.stderr);
     }
-    Ok(Response { list, stderr, exit_code: 0 })
+    Ok(Response { list, stderr, evaluator: "helm", exit_code: 0 })
 }
 
 /// Which object of a cluster a resource is, whatever its version.

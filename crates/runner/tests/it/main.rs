@@ -2,6 +2,7 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests fail tests")]
 
+mod caching;
 mod chain;
 mod docs;
 mod exec;
