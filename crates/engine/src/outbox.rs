@@ -1,6 +1,6 @@
 //! What the remote still has to get: drafts, moves between stages, marks, branches of what was deleted.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -352,8 +352,8 @@ impl Engine {
     pub(crate) async fn take_up(&self) -> Result<(), Error> {
         for (_, intent) in self.inner.pushes.left_behind().await? {
             self.inner.doubt.add(intent.labels.iter().cloned());
-            for (namespace, name) in intent.labels.iter().filter_map(|label| parse_label(label)) {
-                self.settle_later(&namespace, name.repository());
+            for (namespace, repository) in intent.labels.iter().filter_map(|label| repository_of(label)) {
+                self.settle_later(&namespace, &repository);
             }
         }
         let filter = rows::everywhere(&rows::STATE, &[(state::PENDING, "true")]);
@@ -388,9 +388,9 @@ impl Engine {
     async fn settle(&self, namespace: &Namespace, repository: &RepositoryName) -> Result<(), Error> {
         let _one = self.inner.talks.lock(&format!("settle {namespace}/{repository}")).await;
         for (key, intent) in self.inner.pushes.left_behind().await? {
-            let mut about: Vec<(Namespace, ObjectName)> =
-                intent.labels.iter().filter_map(|label| parse_label(label)).collect();
-            if !about.iter().any(|(space, name)| space == namespace && name.repository() == repository) {
+            let about: BTreeSet<(Namespace, RepositoryName)> =
+                intent.labels.iter().filter_map(|label| repository_of(label)).collect();
+            if !about.contains(&(namespace.clone(), repository.clone())) {
                 continue;
             }
             let registered = match self.inner.repositories.any(namespace, repository.as_str()).await {
@@ -410,13 +410,10 @@ impl Engine {
                 return Err(Error::new(Reason::Unknown, repository.as_str(), "the remote does not tell"));
             }
             tracing::info!(%namespace, %repository, ?outcome, "what became of a push is known");
-            about
-                .sort_by(|left, right| (&left.0, left.1.repository()).cmp(&(&right.0, right.1.repository())));
-            about.dedup_by(|left, right| left.0 == right.0 && left.1.repository() == right.1.repository());
             self.inner.doubt.clear(&intent.labels);
-            for (space, name) in about {
-                self.sync(&space, name.repository()).await?;
-                self.kick(&space, name.repository());
+            for (space, repository) in about {
+                self.sync(&space, &repository).await?;
+                self.kick(&space, &repository);
             }
             for (space, name) in intent.labels.iter().filter_map(|label| parse_label(label)) {
                 if let Ok(loaded) = self.load(&space, &name).await {
@@ -427,6 +424,13 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// The repository that a label is about: that of the revision, or itself.
+fn repository_of(label: &str) -> Option<(Namespace, RepositoryName)> {
+    let (namespace, name) = label.split_once('/')?;
+    let repository = name.split_once('.').map_or(name, |(repository, _)| repository);
+    Some((namespace.parse().ok()?, repository.parse().ok()?))
 }
 
 fn parse_label(label: &str) -> Option<(Namespace, ObjectName)> {

@@ -52,6 +52,8 @@ enum Verdict {
     Import,
     /// A push had landed, and nobody wrote it down.
     MoveUp(Pushed),
+    /// So did the mark of a deletion that is proposed, or its removal.
+    Marked,
     /// Both went their own ways.
     Diverge(CommitId),
     /// The branch is gone, and what is here goes on without it.
@@ -73,7 +75,11 @@ impl Engine {
         let _one = self.inner.talks.lock(&format!("sync {namespace}/{repository}")).await;
         let (registered, _) = self.inner.repositories.any(namespace, repository.as_str()).await?;
         let before = self.inner.store.current().await?;
-        let (refs, snapshot) = look(registered.clone()).await?;
+        let label = format!("{namespace}/{repository}");
+        let looked = look(registered.clone(), label.clone()).await;
+        // Where the branch had to be made, that is done or failed.
+        self.inner.pushes.settled(&label).await;
+        let (refs, snapshot) = looked?;
         let known = self.known(namespace, repository).await?;
         let mut found: BTreeMap<PackageName, BTreeMap<String, (ObjectName, Arc<Found>)>> = BTreeMap::new();
         let mut problems = snapshot.problems;
@@ -295,6 +301,14 @@ impl Engine {
                     None => Changed::State(Box::new(state)),
                 })
             }
+            (Verdict::Marked, _) => {
+                let Some(state) = state else { return Ok(Changed::Gone) };
+                let mut state = state.clone();
+                if let Life::Published(published) = &mut state.life {
+                    published.marked = published.deletion;
+                }
+                Ok(Changed::State(Box::new(state)))
+            }
             (Verdict::Diverge(commit), _) => {
                 let (Some((draft, state)), Some((_, object))) = (draft.zip(state), before) else {
                     return Ok(Changed::Gone);
@@ -432,7 +446,7 @@ struct Batch {
 }
 
 /// The refs and facts of a repository, its branch made where that is asked for.
-async fn look(registered: Arc<Registered>) -> Result<(Arc<Refs>, Snapshot), Error> {
+async fn look(registered: Arc<Registered>, label: String) -> Result<(Arc<Refs>, Snapshot), Error> {
     let name = registered.name.to_string();
     let looked = blocking(move || {
         let git = &registered.git;
@@ -442,12 +456,8 @@ async fn look(registered: Arc<Registered>) -> Result<(Arc<Refs>, Snapshot), Erro
             if !registered.create_branch {
                 return Ok(Err(format!("branch \"{branch}\" doesn't exist: reference not found")));
             }
-            let request = Request {
-                what: Operation::CreateBranch,
-                user: Person::orchestrator(),
-                time: 0,
-                label: format!("{}/{}", registered.namespace, registered.name),
-            };
+            let request =
+                Request { what: Operation::CreateBranch, user: Person::orchestrator(), time: 0, label };
             if let Err(error) = git.write(request, &Silent) {
                 return Ok(Err(format!("branch \"{branch}\" cannot be made: {error}")));
             }
@@ -493,6 +503,7 @@ fn decide(fact: Option<&Found>, state: Option<&State>, registered: &Registered) 
                 && published.number == fact.revision;
             match (is_same, published.deletion == published.marked) {
                 (true, true) if deletion == published.marked => Verdict::Nothing,
+                (true, false) if deletion == published.deletion => Verdict::Marked,
                 // What is wanted here is still on its way.
                 (true, false) => Verdict::Nothing,
                 _ if Stage::of(fact.lifecycle).is_some() => Verdict::Nothing,

@@ -1,5 +1,6 @@
 //! The engine over real Git repositories.
 
+mod killed;
 mod life;
 mod outside;
 mod world;

@@ -53,13 +53,49 @@ async fn engine(home: &Path, store: Arc<dyn Store>) -> Engine {
 impl World {
     /// With a repository `blueprints`, and one for deployments `fleet`.
     pub(crate) async fn new() -> Self {
+        let world = Self::over(Arc::new(MemoryStore::default())).await;
+        world.register("fleet", json!({"deployment": true})).await;
+        world
+    }
+
+    /// With a repository `blueprints`, over a store.
+    pub(crate) async fn over(store: Arc<dyn Store>) -> Self {
         let home = tempfile::tempdir().expect("a folder");
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
         let engine = engine(home.path(), store.clone()).await;
         let world = Self { home, store, engine, namespace: "shop".parse().expect("a namespace") };
         world.register("blueprints", json!({})).await;
-        world.register("fleet", json!({"deployment": true})).await;
         world
+    }
+
+    /// Another process over the same folders, as it sees the store.
+    pub(crate) async fn reopened(self, store: Arc<dyn Store>) -> Self {
+        let Self { home, engine: before, namespace, .. } = self;
+        // What is left of the one before is in another runtime, if there is still one.
+        drop(before);
+        let engine = engine(home.path(), store.clone()).await;
+        Self { home, store, engine, namespace }
+    }
+
+    /// Waits until all is known and nothing is left to be pushed.
+    pub(crate) async fn calm(&self, repository: &str) {
+        let started = std::time::Instant::now();
+        while self.rows("pushes.engine.lanai").await > 0 {
+            assert!(started.elapsed() < Duration::from_mins(1), "pushes stay open");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        // A look at the remote finds what was not written down.
+        while let Err(error) = self.engine.sync(&self.namespace, &repository.parse().expect("a name")).await {
+            assert!(started.elapsed() < Duration::from_mins(1), "{error}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        self.settled(repository).await;
+    }
+
+    /// How many rows of a kind there are.
+    pub(crate) async fn rows(&self, kind: &str) -> u64 {
+        let kind = lanai_store::Kind::new(kind).expect("a kind");
+        let filter = lanai_store::Filter::under(lanai_store::Prefix::kind(&kind));
+        self.store.count(&filter).await.expect("the store answers")
     }
 
     pub(crate) async fn register(&self, name: &str, more: Value) {

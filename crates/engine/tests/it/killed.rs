@@ -1,0 +1,234 @@
+//! A process that dies between any two steps: the next one finishes or undoes what was begun.
+//!
+//! A process is an engine in a runtime of its own. It dies when the store is asked for a write that it will not live to see, or whose answer it will not
+//! see: from then on nothing of it moves, and the runtime is thrown away.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use lanai_engine::Route;
+use lanai_store::{
+    Claim, Committed, Error, Fence, Filter, Key, Lease, ListRequest, MemoryStore, Page, Revision, Store,
+    Stored, Transaction, Watch, WatchRequest,
+};
+use lanai_types::Sha256Digest;
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use crate::world::{CONFIG_MAP, World};
+
+/// When a process dies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Death {
+    /// Before a write.
+    Before,
+    /// Behind it, before anybody knows.
+    Behind,
+}
+
+/// A store as a process sees it that will die.
+struct Mortal {
+    inner: Arc<dyn Store>,
+    /// How many writes it lives to see.
+    left: AtomicUsize,
+    death: Death,
+    is_dead: AtomicBool,
+}
+
+impl Mortal {
+    async fn die(&self) -> ! {
+        self.is_dead.store(true, Ordering::SeqCst);
+        std::future::pending().await
+    }
+}
+
+#[async_trait]
+impl Store for Mortal {
+    async fn current(&self) -> Result<Revision, Error> {
+        self.inner.current().await
+    }
+
+    async fn get(&self, key: &Key) -> Result<Option<Stored>, Error> {
+        if self.is_dead.load(Ordering::SeqCst) {
+            self.die().await;
+        }
+        self.inner.get(key).await
+    }
+
+    async fn list(&self, request: &ListRequest) -> Result<Page, Error> {
+        self.inner.list(request).await
+    }
+
+    async fn count(&self, filter: &Filter) -> Result<u64, Error> {
+        self.inner.count(filter).await
+    }
+
+    async fn commit(&self, transaction: Transaction) -> Result<Committed, Error> {
+        let left = self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        match (left, self.death) {
+            (Ok(left), _) if left > 0 && !self.is_dead.load(Ordering::SeqCst) => {
+                self.inner.commit(transaction).await
+            }
+            (_, Death::Behind) if !self.is_dead.load(Ordering::SeqCst) => {
+                let _ = self.inner.commit(transaction).await;
+                self.die().await
+            }
+            _ => self.die().await,
+        }
+    }
+
+    async fn watch(&self, request: WatchRequest) -> Result<Watch, Error> {
+        self.inner.watch(request).await
+    }
+
+    async fn blob(&self, digest: &Sha256Digest) -> Result<Option<Bytes>, Error> {
+        self.inner.blob(digest).await
+    }
+
+    async fn compact(&self, up_to: Revision) -> Result<Revision, Error> {
+        self.inner.compact(up_to).await
+    }
+
+    async fn acquire(&self, claim: Claim) -> Result<Lease, Error> {
+        self.inner.acquire(claim).await
+    }
+
+    async fn renew(&self, fence: &Fence, claim: Claim) -> Result<Lease, Error> {
+        self.inner.renew(fence, claim).await
+    }
+
+    async fn release(&self, fence: &Fence) -> Result<(), Error> {
+        self.inner.release(fence).await
+    }
+}
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("threads")
+}
+
+/// The steps of a life; each is done by a process that may die.
+const STEPS: [&str; 6] = ["create", "save", "propose", "publish", "mark", "delete"];
+
+async fn step(world: &World, name: &str) -> Result<(), lanai_engine::Error> {
+    const NAME: &str = "blueprints.dns.one";
+    match name {
+        "create" => world.create("blueprints", "dns", "one", Value::Null).await.map(|_| ()),
+        "save" => world.save(NAME, json!({"cm.yaml": CONFIG_MAP})).await.map(|_| ()),
+        "propose" => world.lifecycle(NAME, Route::Main, "Proposed").await.map(|_| ()),
+        "publish" => world.lifecycle(NAME, Route::Approval, "Published").await.map(|_| ()),
+        "mark" => world.lifecycle(NAME, Route::Main, "DeletionProposed").await.map(|_| ()),
+        _ => world.delete(NAME).await,
+    }
+}
+
+/// Whether a step is done, as clients see it.
+async fn is_done(world: &World, name: &str) -> bool {
+    let object = world.get("blueprints.dns.one").await;
+    let lifecycle =
+        object.as_ref().and_then(|object| object["spec"]["lifecycle"].as_str()).unwrap_or_default();
+    match name {
+        "create" => object.is_some(),
+        "save" => world.resources("blueprints.dns.one").await["spec"]["resources"].get("cm.yaml").is_some(),
+        "propose" => lifecycle == "Proposed",
+        "publish" => lifecycle == "Published",
+        "mark" => lifecycle == "DeletionProposed",
+        _ => object.is_none(),
+    }
+}
+
+/// Everything up to a step is done; the step itself by a process that dies; the next process goes on from what it finds.
+fn check(at: usize, writes: usize, death: Death) -> bool {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let before = runtime();
+    let world = before.block_on(async {
+        let world = World::over(store.clone()).await;
+        for name in &STEPS[..at] {
+            step(&world, name).await.expect("it works");
+        }
+        world.settled("blueprints").await;
+        world.engine.stop().await;
+        world
+    });
+    drop(before);
+    let name = STEPS[at];
+    let mortal = Arc::new(Mortal {
+        inner: store.clone(),
+        left: AtomicUsize::new(writes),
+        death,
+        is_dead: AtomicBool::new(false),
+    });
+    let dying = runtime();
+    let (world, answered) = dying.block_on(async {
+        let world = world.reopened(mortal.clone()).await;
+        let answered = tokio::select! {
+            answer = step(&world, name) => Some(answer.is_ok()),
+            () = async { while !mortal.is_dead.load(Ordering::SeqCst) { tokio::time::sleep(Duration::from_millis(1)).await } } => None,
+        };
+        if answered.is_some() {
+            // It lived to answer; what follows the answer may still die.
+            let wait = tokio::time::timeout(Duration::from_secs(20), world.settled("blueprints"));
+            let dead = async { while !mortal.is_dead.load(Ordering::SeqCst) { tokio::time::sleep(Duration::from_millis(1)).await } };
+            tokio::select! { _ = wait => {}, () = dead => {} }
+        }
+        (world, answered)
+    });
+    let has_died = mortal.is_dead.load(Ordering::SeqCst);
+    dying.shutdown_background();
+    let after = runtime();
+    after.block_on(async {
+        let case = format!("{name}, {writes} writes, {death:?}");
+        println!("{case}");
+        let world = world.reopened(store.clone()).await;
+        world.calm("blueprints").await;
+        if answered == Some(true) {
+            assert!(is_done(&world, name).await, "{case}: it was answered and is lost");
+        }
+        for name in &STEPS[at..] {
+            if !is_done(&world, name).await {
+                step(&world, name).await.unwrap_or_else(|error| unreachable!("{case}: {name}: {error}"));
+            }
+            if *name == "publish" {
+                let object = world.get("blueprints.dns.one").await.expect("it is there");
+                assert_eq!(object["spec"]["revision"], 1, "{case}");
+                assert_eq!(object["metadata"]["labels"]["kpt.dev/latest-revision"], "true", "{case}");
+                assert_eq!(
+                    world.refs("blueprints").iter().filter(|name| name.starts_with("tags/")).count(),
+                    1,
+                    "{case}"
+                );
+                assert_eq!(
+                    world.git("blueprints", &["show", "main:dns/cm.yaml"]),
+                    CONFIG_MAP.trim(),
+                    "{case}"
+                );
+            }
+        }
+        world.calm("blueprints").await;
+        assert_eq!(
+            world.sync("blueprints").await.changed,
+            0,
+            "{case}: the store and the remote say the same"
+        );
+        assert_eq!(world.refs("blueprints"), ["heads/main"], "{case}: nothing is left behind");
+        assert_eq!(world.git("blueprints", &["fsck", "--strict", "--no-dangling"]), "", "{case}");
+        assert_eq!(world.rows("pushes.engine.lanai").await, 0, "{case}: no note of a push is left");
+    });
+    has_died
+}
+
+#[test]
+fn no_step_is_lost_or_half_made_wherever_a_process_dies() {
+    for at in 0..STEPS.len() {
+        for death in [Death::Before, Death::Behind] {
+            let mut writes = 0;
+            // As long as it dies, there is one more write to live to see.
+            while check(at, writes, death) {
+                writes += 1;
+                assert!(writes < 20, "a step has an end");
+            }
+        }
+    }
+}
