@@ -1,12 +1,14 @@
 //! The documents that clients read.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use lanai_api::{KindInfo, kinds, openapi};
 use serde_json::Value;
 
 fn all() -> Vec<&'static KindInfo> {
-    kinds::all().iter().map(AsRef::as_ref).collect()
+    static PACKAGES: LazyLock<[KindInfo; 3]> = LazyLock::new(kinds::packages::all);
+    kinds::all().iter().map(AsRef::as_ref).chain(PACKAGES.iter()).collect()
 }
 
 /// Every `$ref` of a document.
