@@ -93,8 +93,12 @@ impl Den {
         format!("1000.{number:020}")
     }
 
-    /// Runs the function.
+    /// Runs the function, which ends inside of its limit on time plus a second, with all that it started.
     pub async fn run(&self) -> Result<Response, Error> {
+        in_time(self.exec.limits.max_time, async || self.evaluate().await).await
+    }
+
+    async fn evaluate(&self) -> Result<Response, Error> {
         let items = vec![Resource::parse(SERVICE).unwrap()];
         let request = Request {
             function: FunctionRef::Exec(format!("./fn {}", self.mark())),
@@ -164,6 +168,24 @@ impl Den {
             .stderr(Stdio::null())
             .spawn()
             .expect("it can be started again")
+    }
+}
+
+/// How much longer than its limit on time something may take until it is reported and nothing of it is left.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Runs something that must end inside of a limit on time plus [`GRACE`]. Somebody else may have had the machine meanwhile: what
+/// took longer is run again, twice at most.
+pub async fn in_time<T>(limit: Duration, run: impl AsyncFn() -> T) -> T {
+    let mut times = Vec::new();
+    loop {
+        let start = Instant::now();
+        let ended = run().await;
+        times.push(start.elapsed());
+        if times.last().is_some_and(|time| *time <= limit + GRACE) {
+            return ended;
+        }
+        assert!(times.len() < 3, "it ends inside of {limit:?} and {GRACE:?}, not after {times:?}");
     }
 }
 

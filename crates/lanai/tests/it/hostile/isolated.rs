@@ -10,7 +10,7 @@ use lanai_runner::{ExecLimits, Launcher, Native, NativeScope};
 use lanai_testkit::skip;
 use lanai_types::ByteSize;
 
-use super::den::{SERVICE, failed};
+use super::den::{SERVICE, failed, in_time};
 
 /// A function of that name which must not be run in here: the binary has the real one.
 struct Elsewhere(&'static str);
@@ -39,7 +39,12 @@ impl Function for Elsewhere {
 
 static FUNCTIONS: [&dyn Function; 2] = [&Elsewhere("set-namespace"), &Elsewhere("starlark")];
 
+/// Runs a function, which ends inside of its limit on time plus a second.
 async fn run(name: &str, config: &str, limits: ExecLimits) -> Result<Response, Error> {
+    in_time(limits.max_time, async || evaluate(name, config, limits).await).await
+}
+
+async fn evaluate(name: &str, config: &str, limits: ExecLimits) -> Result<Response, Error> {
     let launcher = Launcher::new(env!("CARGO_BIN_EXE_lanai"), Policy::BestEffort);
     let native = Native::new(FUNCTIONS, NativeScope::Catalog).isolated(launcher, limits);
     let request = Request {
