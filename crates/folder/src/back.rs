@@ -4,6 +4,7 @@
 //! change that cannot be finished leaves everything as it was. Nothing that somebody else wrote meanwhile is touched.
 
 use std::fs;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 
 use lanai_krm::package::File;
@@ -12,8 +13,8 @@ use lanai_types::SafePath;
 use crate::Error;
 use crate::apply::Kept;
 use crate::entry;
-use crate::plan::Plan;
-use crate::run::{Run, State, remove_if_there};
+use crate::plan::{Emptied, Plan};
+use crate::run::{Run, State, is_below_link, remove_if_there};
 use crate::steps::Step;
 
 impl Run<'_> {
@@ -52,6 +53,7 @@ impl Run<'_> {
             remove_if_there(&old)?;
         }
         self.remove_new_folders();
+        self.make_old_folders()?;
         for (number, entry) in plan.removed.iter().enumerate().rev() {
             let old = Plan::old_removed(self.root, number);
             match self.state(&entry.path, Some(entry.before), None)? {
@@ -97,6 +99,22 @@ impl Run<'_> {
         remove_if_there(temporary)?;
         let written = entry::write_new(temporary, file, None);
         written.and_then(|()| fs::rename(temporary, &place)).map_err(failed())
+    }
+
+    /// Makes the folders again that went with their last file, with the rights that they had.
+    fn make_old_folders(&mut self) -> Result<(), Error> {
+        for Emptied { path, mode } in &self.plan.emptied {
+            let place = self.root.join(path.as_str());
+            if is_below_link(self.root, path) || fs::symlink_metadata(&place).is_ok() {
+                continue;
+            }
+            // Nobody gets in before the rights are right.
+            fs::DirBuilder::new().mode(0o700).create(&place).map_err(Error::io("restore", &place))?;
+            self.steps.reached(Step::FolderCreated);
+            let rights = fs::Permissions::from_mode(*mode);
+            fs::set_permissions(&place, rights).map_err(Error::io("restore", &place))?;
+        }
+        Ok(())
     }
 
     /// Removes the folders that were made for new files, the inner ones first; those that hold something stay.

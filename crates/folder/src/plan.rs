@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -43,6 +43,8 @@ pub(crate) struct Plan {
     pub written: Vec<Writing>,
     /// Folders that are to be made for new files, the outer ones first.
     pub made: Vec<SafePath>,
+    /// Folders that the removals may empty, the outer ones first.
+    pub emptied: Vec<Emptied>,
     /// All paths, for questions about what is around them; made when somebody asks.
     paths: OnceLock<BTreeSet<String>>,
 }
@@ -78,6 +80,14 @@ pub(crate) struct Writing {
     pub file: File,
 }
 
+/// A folder that may go with its last file, as it was: it comes back that way when the change is taken back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Emptied {
+    pub path: SafePath,
+    /// Who may do what in it.
+    pub mode: u32,
+}
+
 /// The folders that paths are in, the outer ones first.
 pub(crate) fn folders_of<'a>(paths: impl Iterator<Item = &'a SafePath>) -> BTreeSet<SafePath> {
     let mut folders = BTreeSet::new();
@@ -99,6 +109,8 @@ struct Head {
     /// Journals of earlier versions do not know them; their folders stay.
     #[serde(default)]
     made: Vec<SafePath>,
+    #[serde(default)]
+    emptied: Vec<Emptied>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -128,7 +140,8 @@ impl Plan {
             let before = before.get(path).and_then(|_| stamps.next());
             written.push(Writing { path: path.clone(), before, file: file.clone() });
         }
-        Ok(Self { home, token: String::new(), removed, written, made: Vec::new(), paths: OnceLock::new() })
+        let (made, emptied) = (Vec::new(), Vec::new());
+        Ok(Self { home, token: String::new(), removed, written, made, emptied, paths: OnceLock::new() })
     }
 
     pub fn is_empty(&self) -> bool {
@@ -149,6 +162,7 @@ impl Plan {
             removed: self.removed.clone(),
             written: written.collect(),
             made: self.made.clone(),
+            emptied: self.emptied.clone(),
         };
         let head = serde_json::to_string(&head).expect("texts and numbers are JSON");
         let head = format!("{FORMAT}{head}\n").into_bytes();
@@ -157,7 +171,7 @@ impl Plan {
         Ok(Encoded { head, contents, digest })
     }
 
-    /// Looks at the folder that is to change: which folders are missing, and which names nobody has.
+    /// Looks at the folder that is to change: which folders are missing, how those are that may go, and which names nobody has.
     pub fn look_at(&mut self, root: &Path) -> Result<(), Error> {
         let fresh = self.written.iter().filter(|entry| entry.before.is_none());
         let folders = folders_of(fresh.map(|entry| &entry.path)).into_iter();
@@ -166,6 +180,12 @@ impl Plan {
             fs::symlink_metadata(root.join(folder.as_str())).is_ok_and(|found| found.is_dir())
         };
         self.made = folders.filter(|folder| !is_folder(folder)).collect();
+        let emptied = folders_of(self.removed.iter().map(|entry| &entry.path)).into_iter();
+        let mode = |folder: &SafePath| {
+            let found = fs::symlink_metadata(root.join(folder.as_str())).ok()?;
+            found.is_dir().then(|| found.permissions().mode() & 0o7777)
+        };
+        self.emptied = emptied.filter_map(|path| Some(Emptied { mode: mode(&path)?, path })).collect();
         self.name_temporaries(root)
     }
 
@@ -257,9 +277,11 @@ impl Plan {
     fn parse(content: &[u8]) -> Option<Self> {
         let content = content.strip_prefix(FORMAT.as_bytes())?;
         let end = content.iter().position(|byte| *byte == b'\n')?;
-        let Head { home, token, removed, written, made } = serde_json::from_slice(&content[..end]).ok()?;
+        let Head { home, token, removed, written, made, emptied } =
+            serde_json::from_slice(&content[..end]).ok()?;
         let mut rest = &content[end + 1..];
-        let mut plan = Self { home, token, removed, written: Vec::new(), made, paths: OnceLock::new() };
+        let paths = OnceLock::new();
+        let mut plan = Self { home, token, removed, written: Vec::new(), made, emptied, paths };
         for HeadWriting { path, before, mode, bytes } in written {
             let (content, behind) = rest.split_at_checked(bytes)?;
             rest = behind;

@@ -167,6 +167,7 @@ fn a_change_that_fails_between_two_renames_is_taken_back() {
     for at in 0.. {
         let place = Place::with(&before);
         fs::set_permissions(place.path("a"), fs::Permissions::from_mode(0o640)).unwrap();
+        fs::set_permissions(place.path("f"), fs::Permissions::from_mode(0o2751)).unwrap();
         let id = |path| std::os::unix::fs::MetadataExt::ino(&fs::symlink_metadata(place.path(path)).unwrap());
         let ids = ["a", "b", "c", "d", "e", "f/g", "h"].map(id);
         let mut number = 0;
@@ -193,6 +194,8 @@ fn a_change_that_fails_between_two_renames_is_taken_back() {
         assert_eq!(place.package(), before, "{at}");
         assert_eq!(["a", "b", "c", "d", "e", "f/g", "h"].map(id), ids, "the files themselves are back");
         assert!(!place.path("new").exists(), "no folder is left");
+        let rights = fs::metadata(place.path("f")).unwrap().permissions().mode() & 0o7777;
+        assert_eq!(rights, 0o2751, "{at}: a folder that went is back as it was");
     }
     assert!(failures > 8, "it failed at many places: {failures}");
 }

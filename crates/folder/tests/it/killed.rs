@@ -1,6 +1,8 @@
 //! A process is killed behind every step, and behind every step of the recovery.
 
 use std::env;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -221,6 +223,17 @@ fn killed_while_a_failed_change_is_taken_back_the_folder_is_old_or_new() {
     }
 }
 
+/// Gives all folders of the package rights that no new one has, and names them.
+fn folders_with_rights(place: &Place, rights: u32) -> Vec<PathBuf> {
+    let folders: Vec<_> =
+        names(&place.root()).into_iter().map(|name| place.path(&name)).filter(|path| path.is_dir()).collect();
+    for folder in &folders {
+        fs::set_permissions(folder, fs::Permissions::from_mode(rights)).unwrap();
+    }
+    assert!(!folders.is_empty(), "the package has folders");
+    folders
+}
+
 #[test]
 fn what_cannot_be_finished_after_a_kill_is_taken_back() {
     let all = run(&Place::with(&before()).root(), "apply", usize::MAX);
@@ -228,6 +241,7 @@ fn what_cannot_be_finished_after_a_kill_is_taken_back() {
     let mut undone = 0;
     for die_at in synced..all.len() {
         let place = Place::with(&before());
+        let folders = folders_with_rights(&place, 0o751);
         run(&place.root(), "apply", die_at);
         let mut lose = |step| {
             if matches!(step, Step::TemporaryWritten | Step::FileRemoved | Step::FileRenamed) {
@@ -239,7 +253,13 @@ fn what_cannot_be_finished_after_a_kill_is_taken_back() {
             Err(Error::Undone { .. }) => before(),
             Err(error) => panic!("killed behind step {die_at} ({}): {error}", all[die_at - 1]),
         };
-        undone += usize::from(expected == before());
+        if expected == before() {
+            undone += 1;
+            for folder in &folders {
+                let rights = fs::metadata(folder).unwrap().permissions().mode() & 0o7777;
+                assert_eq!(rights, 0o751, "killed behind step {die_at}: {}", folder.display());
+            }
+        }
         assert_eq!(place.package(), expected, "killed behind step {die_at} ({})", all[die_at - 1]);
         assert_eq!(recover(&place.root(), &mut place.copies(), &mut ()).unwrap(), Recovery::Nothing);
     }
