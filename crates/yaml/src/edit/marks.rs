@@ -116,6 +116,12 @@ impl Tree {
         self.comment(id, CommentPlace::Line).is_some_and(|line| !line.span.is_empty())
     }
 
+    /// Whether a comment stands on the line of a node, or was put there by an edit.
+    pub(super) fn has_or_gets_line_comment(&self, id: NodeId) -> bool {
+        let added = |line: &Comment| line.text.as_deref().is_some_and(|text| !text.is_empty());
+        self.comment(id, CommentPlace::Line).is_some_and(|line| !line.span.is_empty() || added(line))
+    }
+
     /// Gives a comment that stands behind the tag or anchor of a collection, on its line, to the collection: readers give it
     /// to what comes first in it, which is about to go.
     pub(super) fn hand_up_comment(&mut self, id: NodeId, source: &str) {

@@ -181,7 +181,9 @@ impl NodeMut<'_> {
     fn owner_of_line(&self) -> NodeId {
         let node = self.read();
         let tree = &self.document.tree;
-        let Some(key) = node.key().filter(|_| !tree.has_line_comment(self.id)) else { return self.id };
+        let Some(key) = node.key().filter(|_| !tree.has_or_gets_line_comment(self.id)) else {
+            return self.id;
+        };
         // The line of a block collection is that of its key.
         let is_below = node.style() == Style::Block && !node.is_empty();
         let is_beside = tree.has_line_comment(key.id) && node.stands_before_line_of(key);
@@ -236,7 +238,7 @@ impl NodeMut<'_> {
             };
             // What shares the key's line is commented behind it.
             let below = value.style() == Style::Block && !value.is_empty();
-            let beside = !below || mapping.document.tree.has_line_comment(value.id);
+            let beside = !below || mapping.document.tree.has_or_gets_line_comment(value.id);
             let id = if place == CommentPlace::Line && beside { value.id } else { name.id };
             NodeMut { document: mapping.document, id }.put_comment(place, text)
         })

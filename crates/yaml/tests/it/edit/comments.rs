@@ -240,3 +240,28 @@ fn a_comment_beside_an_anchor_or_a_tag_is_not_that_of_the_first_entry() {
     };
     check("d: &x # important\n- v # old\n- w\n", remove, "d: &x # important\n- w\n");
 }
+
+#[test]
+fn a_line_has_one_comment_whoever_it_was_set_on() {
+    let first = |root: &mut NodeMut<'_>| {
+        let mut value = root.reborrow().get_mut("a").expect("it is there");
+        value.set_comment(CommentPlace::Line, "# old").expect("the comment can be set");
+        value.set(yaml("b: 1\nc: 2\n")).expect("the value can be set");
+    };
+    let by_key = |root: &mut NodeMut<'_>| {
+        first(root);
+        root.set_key_comment("a", CommentPlace::Line, "# new").expect("the comment can be set");
+    };
+    let by_value = |root: &mut NodeMut<'_>| {
+        first(root);
+        let mut value = root.reborrow().get_mut("a").expect("it is there");
+        value.set_comment(CommentPlace::Line, "# new").expect("the comment can be set");
+    };
+    let emptied = |root: &mut NodeMut<'_>| {
+        first(root);
+        root.set_key_comment("a", CommentPlace::Line, "").expect("the comment can be set");
+    };
+    check("a: x\n", by_key, "a: # new\n  b: 1\n  c: 2\n");
+    check("a: x\n", by_value, "a: # new\n  b: 1\n  c: 2\n");
+    check("a: x\n", emptied, "a:\n  b: 1\n  c: 2\n");
+}
