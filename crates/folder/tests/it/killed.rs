@@ -228,7 +228,7 @@ fn folders_with_rights(place: &Place, rights: u32) -> Vec<PathBuf> {
     let folders: Vec<_> =
         names(&place.root()).into_iter().map(|name| place.path(&name)).filter(|path| path.is_dir()).collect();
     for folder in &folders {
-        fs::set_permissions(folder, fs::Permissions::from_mode(rights)).unwrap();
+        fs::set_permissions(folder, fs::Permissions::from_mode(rights)).expect("its rights are set");
     }
     assert!(!folders.is_empty(), "the package has folders");
     folders
