@@ -34,6 +34,10 @@ pub(crate) enum Command {
     /// Look at the results that functions gave before, and remove them
     #[command(subcommand)]
     Cache(crate::cache::CacheCommand),
+    /// Run functions for programs that speak Porch's gRPC contract
+    FunctionRunner(crate::running::FunctionRunner),
+    /// Run one program for each call of that contract, inside of its container
+    WrapperServer(crate::running::WrapperServer),
     /// Serve the Kubernetes API, with everything in a data directory
     Serve(crate::serve::Serve),
     /// Print the kubeconfig of a server

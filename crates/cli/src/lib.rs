@@ -10,6 +10,7 @@
 //! | `pkg` | `lanai pkg get`, `init`, `tree`, `cat`, `diff` and `update` |
 //! | `func` | `lanai fn render`, `eval`, `source`, `sink`, `doc`, `run` and `list` |
 //! | `cache` | `lanai cache ls`, `show`, `prune` and `verify` |
+//! | `running` | `lanai function-runner` and `wrapper-server` |
 //! | `store` | `lanai store backup`, `restore` and `verify` |
 //! | `serve` | `lanai serve` and `kubeconfig` |
 //! | `places` | where things are kept on this machine |
@@ -30,6 +31,7 @@ mod io;
 mod persona;
 mod pkg;
 mod places;
+mod running;
 mod serve;
 mod stop;
 mod store;
@@ -72,6 +74,12 @@ pub fn run_with(
         Ok(Arguments { command: Command::Pkg(command) }) => pkg::run(&command, persona.dialect(), io),
         Ok(Arguments { command: Command::Store(command) }) => store::run(&command, io),
         Ok(Arguments { command: Command::Cache(command) }) => cache::run(&command, io),
+        Ok(Arguments { command: Command::FunctionRunner(command) }) => {
+            running::function_runner(&command, serving, io)
+        }
+        Ok(Arguments { command: Command::WrapperServer(command) }) => {
+            running::wrapper_server(&command, serving, io)
+        }
         Ok(Arguments { command: Command::Serve(command) }) => serve::serve(&command, serving, io),
         Ok(Arguments { command: Command::Kubeconfig(command) }) => serve::kubeconfig(&command, io),
         Ok(Arguments { command: Command::Func(command) }) => func::run(&command, persona, io),

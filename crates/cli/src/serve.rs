@@ -119,6 +119,11 @@ pub trait Serving {
         stop: CancellationToken,
         ready: &mut dyn FnMut(SocketAddr),
     ) -> Result<(), String>;
+
+    /// From now on, log lines are written to standard error output.
+    fn log(&self, format: LogFormat) {
+        let _ = format;
+    }
 }
 
 /// A program without a server.

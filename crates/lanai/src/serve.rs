@@ -35,6 +35,10 @@ impl Serving for Here {
             Ok(())
         })
     }
+
+    fn log(&self, format: LogFormat) {
+        log(format);
+    }
 }
 
 fn log(format: LogFormat) {

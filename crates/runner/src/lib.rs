@@ -3,6 +3,7 @@
 //! | evaluator | what it runs |
 //! |---|---|
 //! | [`Native`] | the functions that come with the binary |
+//! | [`Configured`] | what `FunctionConfig` objects assign to functions of ours and to programs |
 //! | [`Exec`] | programs of this machine |
 //! | [`Helm`] | `render-helm-chart`, by calling `helm` |
 //! | [`Caching`] | what another evaluator runs, unless it is known what comes out |
@@ -13,7 +14,9 @@ mod caching;
 mod caged;
 mod caller;
 mod chain;
+mod configured;
 mod exec;
+pub mod function_config;
 mod functions;
 mod helm;
 mod job;
@@ -25,6 +28,7 @@ pub use caching::{Caching, Explained, Explanation};
 pub use caged::Launcher;
 pub use caller::{Caller, without_detours};
 pub use chain::Chain;
+pub use configured::{Configured, load_function_configs};
 pub use exec::{Exec, ExecMode};
 pub use functions::functions;
 pub use helm::{Helm, about_helm};

@@ -23,6 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("catalog", &["types"]),
     ("evaluate", &["krm"]),
     ("runner", &["evaluate", "functions", "schema", "starlark", "gatekeeper", "catalog", "process"]),
+    ("remote", &["evaluate", "process"]),
     ("render", &["krm", "evaluate", "cel"]),
     ("process", &["types"]),
     ("store", &["types"]),
@@ -35,7 +36,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("apiserver", &["api", "apply", "store", "engine"]),
     ("serve", &["apiserver", "controllers"]),
     ("web", &["api", "engine"]),
-    ("cli", &["engine", "executor", "folder"]),
+    ("cli", &["engine", "executor", "folder", "remote"]),
     ("lanai", &["cli", "serve", "web"]),
     ("testkit", &["functions"]),
 ];

@@ -4,6 +4,7 @@
 
 mod caching;
 mod chain;
+mod configured;
 mod docs;
 mod exec;
 mod helm;

@@ -1,0 +1,157 @@
+//! Functions that `FunctionConfig` objects assign to somebody on this machine.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use async_trait::async_trait;
+use lanai_evaluate::{
+    Deadline, Error, Evaluator, FunctionRef, Grants, Identity, InputDigest, Outlook, Request, Response,
+};
+use lanai_krm::Resource;
+use lanai_types::quote::Quoted;
+
+use crate::function_config::{Executor, FunctionConfig, FunctionConfigs, Match, Problem};
+use crate::{Exec, Native};
+
+/// Runs what `FunctionConfig` objects assign to functions of ours and to programs. It does not know others, nor those of pods.
+pub struct Configured {
+    configs: RwLock<Arc<FunctionConfigs>>,
+    native: Native,
+    programs: Exec,
+    /// Where programs are.
+    folder: PathBuf,
+}
+
+impl Configured {
+    /// By these functions of ours, and by programs below a folder. Nothing is assigned yet.
+    pub fn new(native: Native, programs: Exec, folder: impl Into<PathBuf>) -> Self {
+        Self { configs: RwLock::default(), native, programs, folder: folder.into() }
+    }
+
+    /// From now on, these objects count. Calls that run go on.
+    pub fn assign(&self, configs: FunctionConfigs) {
+        *self.configs.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(configs);
+    }
+
+    fn find(&self, function: &FunctionRef) -> Option<Match> {
+        let FunctionRef::Image(image) = function else { return None };
+        let configs = Arc::clone(&self.configs.read().unwrap_or_else(PoisonError::into_inner));
+        configs.find(image).filter(|found| found.executor != Executor::Pod).cloned()
+    }
+
+    /// The command line of a program.
+    fn command(&self, path: &str) -> FunctionRef {
+        let path = self.folder.join(path).display().to_string();
+        let quoted = format!("'{}'", path.replace('\'', r"'\''"));
+        FunctionRef::Exec(quoted)
+    }
+}
+
+#[async_trait]
+impl Evaluator for Configured {
+    async fn evaluate(&self, request: Request, deadline: &Deadline) -> Result<Response, Error> {
+        let Some(found) = self.find(&request.function) else {
+            return Err(Error::NotFound(Box::new(request)));
+        };
+        match found.executor {
+            Executor::Native(id) => {
+                let named = Request { function: FunctionRef::Image(id.clone()), ..request };
+                match self.native.evaluate(named, deadline).await {
+                    Err(Error::NotFound(_)) => Err(Error::Infrastructure(unknown(&found.config, &id))),
+                    answer => answer,
+                }
+            }
+            Executor::Binary(path) => {
+                let named = Request { function: self.command(&path), ..request };
+                self.programs.evaluate(named, deadline).await
+            }
+            Executor::Pod => Err(Error::NotFound(Box::new(request))),
+        }
+    }
+
+    fn is_repeatable(&self, function: &FunctionRef) -> bool {
+        match self.find(function).map(|found| found.executor) {
+            Some(Executor::Native(id)) => self.native.is_repeatable(&FunctionRef::Image(id)),
+            Some(Executor::Binary(_) | Executor::Pod) | None => false,
+        }
+    }
+
+    fn foresee(&self, function: &FunctionRef, grants: &Grants) -> Outlook {
+        let Some(found) = self.find(function) else { return Outlook::Unknown };
+        match found.executor {
+            Executor::Native(id) => match self.native.foresee(&FunctionRef::Image(id.clone()), grants) {
+                Outlook::Unknown => Outlook::Cannot(unknown(&found.config, &id)),
+                outlook => outlook,
+            },
+            Executor::Binary(path) => self.programs.foresee(&self.command(&path), grants),
+            Executor::Pod => Outlook::Unknown,
+        }
+    }
+
+    async fn identify(&self, function: &FunctionRef, grants: &Grants) -> Identity {
+        let Some(found) = self.find(function) else { return Identity::Unknown };
+        match found.executor {
+            Executor::Native(id) => self.native.identify(&FunctionRef::Image(id), grants).await,
+            Executor::Binary(path) if found.deterministic && *grants == Grants::default() => {
+                let content = fs::read(self.folder.join(&path));
+                match content {
+                    Ok(content) => Identity::Fixed(InputDigest::new().part("binary").part(content).finish()),
+                    Err(cause) => Identity::Volatile(format!("{}: {cause}", Quoted(&path))),
+                }
+            }
+            Executor::Binary(_) => {
+                Identity::Volatile("nobody vouches that it answers alike to equal lists".to_owned())
+            }
+            Executor::Pod => Identity::Unknown,
+        }
+    }
+}
+
+fn unknown(config: &str, id: &str) -> String {
+    format!(
+        "FunctionConfig {} names the function {}, which does not come with this program",
+        Quoted(config),
+        Quoted(id)
+    )
+}
+
+/// Reads the objects of a folder: its files `*.yaml` and `*.yml`, by name. What cannot be read is told, and the others count.
+pub fn load_function_configs(folder: &Path, default_prefix: &str) -> (FunctionConfigs, Vec<Problem>) {
+    let mut problems = Vec::new();
+    let mut told = |config: String, what: String| problems.push(Problem { config, what });
+    let mut objects = Vec::new();
+    let mut files: Vec<PathBuf> = match fs::read_dir(folder) {
+        Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
+        Err(cause) => {
+            told(folder.display().to_string(), cause.to_string());
+            Vec::new()
+        }
+    };
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml" || extension == "yml"));
+    files.sort();
+    for file in files {
+        let shown = file.display().to_string();
+        let text = match fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(cause) => {
+                told(shown, cause.to_string());
+                continue;
+            }
+        };
+        match Resource::parse_stream(&text) {
+            Err(cause) => told(shown, cause.to_string()),
+            Ok(resources) => {
+                for object in resources.iter().filter_map(FunctionConfig::of) {
+                    match object {
+                        Ok(object) => objects.push(object),
+                        Err(problem) => told(problem.config, problem.what),
+                    }
+                }
+            }
+        }
+    }
+    let configs = FunctionConfigs::build(objects, default_prefix);
+    problems.extend(configs.problems().iter().cloned());
+    (configs, problems)
+}
