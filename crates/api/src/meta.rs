@@ -160,7 +160,10 @@ fn finalizers(metadata: &Value, at: &FieldPath, causes: &mut Vec<Cause>) {
     for (index, finalizer) in all.iter().enumerate() {
         let (at, finalizer) = (at.index(index), finalizer.as_str().unwrap_or_default());
         let wrong = names::qualified_name(finalizer);
-        let is_standard = matches!(finalizer, "kubernetes" | "orphan" | "foregroundDeletion");
+        let is_standard = matches!(
+            finalizer,
+            "kubernetes" | "orphan" | "foregroundDeletion" | "customresourcecleanup.apiextensions.k8s.io"
+        );
         if !finalizer.contains('/') && !is_standard && wrong.is_empty() {
             let detail = "name is neither a standard finalizer name nor is it fully qualified";
             causes.push(Cause::invalid(&at, finalizer, detail));

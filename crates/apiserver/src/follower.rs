@@ -41,7 +41,12 @@ pub fn define(object: &Value) -> Option<KindInfo> {
     if !is_true("Established") || !is_true("NamesAccepted") {
         return None;
     }
-    lanai_api::crd::kind(object).ok()
+    let mut kind = lanai_api::crd::kind(object).ok()?;
+    if crate::meta::is_terminating(object) {
+        // Its objects are being deleted.
+        kind.verbs.retain(|verb| *verb != lanai_api::Verb::Create);
+    }
+    Some(kind)
 }
 
 /// Keeps a [`Snapshot`] up to date.

@@ -1,5 +1,6 @@
 //! What is particular about some kinds.
 
+mod definition;
 pub(crate) mod events;
 mod namespace;
 
@@ -105,10 +106,26 @@ impl Special {
     }
 
     /// What deletion changes on an object that stays for a while.
-    pub fn terminate(self, object: &mut Value) {
-        if self == Self::Namespace {
-            object["status"]["phase"] = "Terminating".into();
+    pub fn terminate(self, object: &mut Value, now: Timestamp) {
+        match self {
+            Self::Namespace => object["status"]["phase"] = "Terminating".into(),
+            Self::Definition => definition::terminate(object, now),
+            Self::No
+            | Self::Secret
+            | Self::ConfigMap
+            | Self::ServiceAccount
+            | Self::Event
+            | Self::Role
+            | Self::ClusterRole
+            | Self::RoleBinding
+            | Self::ClusterRoleBinding => {}
         }
+    }
+
+    /// Why an object can never be deleted.
+    pub fn is_needed(self, name: &str) -> Option<&'static str> {
+        let is_needed = self == Self::Namespace && ["default", "kube-system", "kube-public"].contains(&name);
+        is_needed.then_some("this namespace may not be deleted")
     }
 
     /// True when nothing but `metadata.finalizers` could hold the object.

@@ -8,6 +8,8 @@ use serde_json::{Map, Value, json};
 pub const FOREGROUND: &str = "foregroundDeletion";
 /// The finalizer of an owner whose dependents stay.
 pub const ORPHAN: &str = "orphan";
+/// The finalizer of a definition whose objects are deleted first.
+pub const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// The metadata of an object; makes it an object if it is none.
 pub fn metadata(object: &mut Value) -> &mut Map<String, Value> {

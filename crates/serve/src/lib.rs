@@ -10,11 +10,13 @@
 //! | [`listen`] | TLS and HTTP |
 //! | [`kubeconfig`] | how clients find the server |
 //! | `packages` | package revisions in the API |
+//! | `controllers` | what keeps the world as objects ask for it |
 //! | `bootstrap` | what is in every new store |
 //! | `journal` | the audit log as a file |
 
 mod bootstrap;
 pub mod certificates;
+mod controllers;
 pub mod data;
 mod journal;
 pub mod kubeconfig;

@@ -9,6 +9,7 @@ use lanai_apiserver::tokens::{BadKey, TokenKey};
 use lanai_apiserver::{
     ApiServer, Authentication, Backing, Chance, Clock, Limits, Registered, Registry, StaticTokens, Status,
 };
+use lanai_controllers::function_config::FunctionIndex;
 use lanai_engine::Engine;
 use lanai_store::sqlite::{self, OpenError};
 use lanai_store::{SqliteStore, Store};
@@ -114,6 +115,7 @@ pub struct Server {
     tls: Tls,
     api: ApiServer,
     engine: Option<Engine>,
+    controllers: lanai_controllers::Options,
     renewal: Renewal,
 }
 
@@ -152,6 +154,7 @@ impl Server {
             }
             None => None,
         };
+        let kinds = crate::controllers::kinds(&registry);
         let api = ApiServer::start(lanai_apiserver::Options {
             store,
             registry,
@@ -171,9 +174,16 @@ impl Server {
         let pair = authority.server(&names, now)?;
         let shown = Arc::new(Shown::new(&pair)?);
         let tls = listen::tls(shown.clone(), authorities).map_err(Error::Tls)?;
+        let controllers = lanai_controllers::Options {
+            client: crate::controllers::client(&api),
+            kinds,
+            authority: authority.certificate.clone(),
+            functions: FunctionIndex::default(),
+            clock: options.clock.clone(),
+        };
         let renewal = Renewal { data, authority, shown, names, address, clock: options.clock };
         renewal.write_kubeconfig()?;
-        Ok(Self { listener, address, tls, api, engine, renewal })
+        Ok(Self { listener, address, tls, api, engine, controllers, renewal })
     }
 
     /// Where it listens.
@@ -186,11 +196,18 @@ impl Server {
         self.api.clone()
     }
 
-    /// Serves until the token; then watches end, and requests are finished.
+    /// Which functions are configured, for parts of this process.
+    pub fn functions(&self) -> FunctionIndex {
+        self.controllers.functions.clone()
+    }
+
+    /// Serves, and runs the controllers, until the token; then watches end, and requests are finished.
     pub async fn run(self, stop: CancellationToken) {
-        let Self { listener, tls, api, engine, renewal, .. } = self;
+        let Self { listener, tls, api, engine, controllers, renewal, .. } = self;
         let renewing = tokio::spawn(renewal.run(stop.clone()));
+        let controlling = tokio::spawn(lanai_controllers::run(controllers, stop.clone()));
         listen::serve(listener, tls, api, stop).await;
+        let _ = controlling.await;
         let _ = renewing.await;
         if let Some(engine) = engine {
             engine.stop().await;

@@ -144,6 +144,9 @@ async fn remove(
     options: &Options,
 ) -> Result<Deleted, Status> {
     let key = call.kind.key(namespace, name)?;
+    if let Some(why) = call.kind.special.is_needed(name) {
+        return Err(Status::forbidden(&call.kind.resource(), name, why));
+    }
     for _ in 0..MAX_ATTEMPTS {
         let found = core.store.get(&key).await?;
         let stored = Arc::new(found.ok_or_else(|| Status::not_found(&call.kind.resource(), name))?);
@@ -230,7 +233,7 @@ fn terminated(call: &Call, options: &Options, old: &Value) -> Value {
             let generation = meta::generation(old) + 1;
             meta::metadata(&mut new).insert("generation".into(), json!(generation));
         }
-        call.kind.special.terminate(&mut new);
+        call.kind.special.terminate(&mut new, call.now);
     }
     new
 }
