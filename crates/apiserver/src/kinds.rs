@@ -111,6 +111,7 @@ impl Special {
             Self::Namespace => object["status"]["phase"] = "Terminating".into(),
             Self::Definition => definition::terminate(object, now),
             Self::No
+            | Self::Lease
             | Self::Secret
             | Self::ConfigMap
             | Self::ServiceAccount

@@ -17,6 +17,7 @@
 //! | [`garbage`] | deletes or frees the dependents of what is deleted |
 //! | [`definition`] | definitions of custom resources: their names, and the end of their objects |
 //! | [`function_config`] | which functions are configured |
+//! | [`repository`] | looks at repositories of packages, says how they are, and lets them go |
 //! | `empty` | deletes all objects of a kind |
 
 pub mod controller;
@@ -29,6 +30,7 @@ pub mod garbage;
 pub mod hub;
 pub mod kind;
 pub mod namespace;
+pub mod repository;
 pub mod run;
 pub mod work;
 

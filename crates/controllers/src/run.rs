@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use kube::Client;
+use lanai_engine::Engine;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -16,6 +17,7 @@ use crate::garbage::Garbage;
 use crate::hub;
 use crate::kind::{Kind, Kinds};
 use crate::namespace::Namespaces;
+use crate::repository::Repositories;
 
 /// What controllers are given.
 pub struct Options {
@@ -25,6 +27,8 @@ pub struct Options {
     pub kinds: Vec<Kind>,
     /// The certificate of the authority of the server, in PEM.
     pub authority: String,
+    /// Who looks at repositories of packages; without, nobody does.
+    pub engine: Option<Engine>,
     /// Where functions that are configured are told.
     pub functions: FunctionIndex,
     /// What time it is.
@@ -33,13 +37,15 @@ pub struct Options {
 
 /// All controllers: a line each.
 fn all(options: &Options) -> Vec<Arc<dyn Driven>> {
-    vec![
+    let mut all = vec![
         drive(Namespaces::default()),
         drive(Defaults { authority: options.authority.clone() }),
         drive(Garbage::default()),
         drive(Definitions::default()),
         drive(FunctionConfigs { index: options.functions.clone() }),
-    ]
+    ];
+    all.extend(options.engine.clone().map(|engine| drive(Repositories::new(engine))));
+    all
 }
 
 /// Runs all controllers until the token.

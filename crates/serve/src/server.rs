@@ -178,6 +178,7 @@ impl Server {
             client: crate::controllers::client(&api),
             kinds,
             authority: authority.certificate.clone(),
+            engine: engine.clone(),
             functions: FunctionIndex::default(),
             clock: options.clock.clone(),
         };

@@ -153,6 +153,7 @@ impl World {
                 client: client.clone(),
                 kinds: kinds.clone(),
                 authority: "the authority".into(),
+                engine: None,
                 functions: functions.clone(),
                 clock: Arc::new(jiff::Timestamp::now),
             })

@@ -5,7 +5,11 @@
 mod access;
 mod apply;
 mod documents;
+#[path = "../../../repository/tests/it/server.rs"]
+#[allow(dead_code, reason = "the tests of repositories ask for more of it")]
+mod git_server;
 mod kubectl;
 mod listen;
+mod packages;
 mod requests;
 mod world;
