@@ -23,4 +23,5 @@ if [ "$#" -eq 0 ]; then
   fi
   cargo bench --locked -p lanai-store --bench store
   cargo bench --locked -p lanai-repository --bench repository
+  cargo bench --locked -p lanai-serve --bench apiserver
 fi

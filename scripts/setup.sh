@@ -13,6 +13,8 @@ if ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && have apt-get &&
 # Rust is not what Debian has: its compiler is too old. It comes by rustup, into the home folder of whoever runs this.
 rust_works() { cargo --version >/dev/null 2>&1 && rustc --version >/dev/null 2>&1; }
 rust_works || have rustup || have curl || packages+=(curl)
+# The tests install the Python client of Kubernetes into a folder of their own, and say so where they cannot.
+if ! python3 -c 'import ensurepip, venv' >/dev/null 2>&1 && have apt-get && [ "$(id -u)" -eq 0 ]; then packages+=(python3-venv); fi
 [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] || packages+=(ca-certificates)
 
 if [ ${#packages[@]} -gt 0 ]; then

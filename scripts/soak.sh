@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Cuts the power of a store in many places, lets many write to Git and be killed, then fuzzes every target in fuzz/, SOAK_SECONDS each; stops at the first that fails.
+# Cuts the power of a store in many places, lets many write to Git and to the API and be killed, then fuzzes every target in fuzz/, SOAK_SECONDS each; stops at the first that fails.
 # What the fuzzer learns is kept in the target folder, so that the next soak begins where this one ended.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -12,6 +12,9 @@ LANAI_SOAK=1 cargo test --locked -p lanai-repository --test it packages::
 
 say "the catalog: 1,000 who ask for the same, 100 kills, 100,000 lookups of damaged results"
 LANAI_SOAK=1 cargo test --locked -p lanai-catalog --test it
+
+say "the API: 1,000 watchers and 50 writers for 30 s, and 200 kills in the middle of writes"
+LANAI_SOAK=1 cargo test --locked -p lanai-serve --test it -- --nocapture load:: killed::
 
 [ -f fuzz/Cargo.toml ] || fail "there are no fuzz targets in fuzz/"
 cargo +nightly --version >/dev/null 2>&1 || fail "the fuzzer needs a nightly toolchain: rustup toolchain install nightly"

@@ -116,6 +116,7 @@ impl Special {
             | Self::ConfigMap
             | Self::ServiceAccount
             | Self::Event
+            | Self::Lease
             | Self::Role
             | Self::ClusterRole
             | Self::RoleBinding

@@ -50,6 +50,9 @@ pub fn patch(object: &Value, patch: &Value) -> Result<Value, Error> {
     let mut patched = object.clone();
     let mut copied = 0;
     for operation in &operations.0 {
+        if is_absent(&patched, operation) {
+            continue;
+        }
         check(&patched, operation, &mut copied)?;
         json_patch::patch_unsafe(&mut patched, std::slice::from_ref(operation))
             .map_err(|error| Error::Failed(error.to_string()))?;
@@ -72,6 +75,15 @@ fn check(object: &Value, operation: &PatchOperation, copied: &mut usize) -> Resu
 fn charged<'v>(value: Option<&'v Value>, copied: &mut usize) -> Result<Option<&'v Value>, Error> {
     *copied += value.map_or(0, |value| value.to_string().len());
     if *copied > MAX_COPIED { Err(Error::CopiesTooMuch) } else { Ok(value) }
+}
+
+/// True for a test that a field is null, of an object without that field: kube-apiserver takes it for one that holds, and clients test so that there is none.
+fn is_absent(object: &Value, operation: &PatchOperation) -> bool {
+    let PatchOperation::Test(test) = operation else { return false };
+    let Some((above, key)) = test.path.as_str().rsplit_once('/') else { return false };
+    let key = key.replace("~1", "/").replace("~0", "~");
+    let parent = object.pointer(above).and_then(Value::as_object);
+    test.value.is_null() && parent.is_some_and(|parent| !parent.contains_key(&key))
 }
 
 #[cfg(test)]
@@ -125,6 +137,20 @@ mod tests {
                             {"op": "copy", "from": "/a/b", "path": &format!("/a/b{}", "/a".repeat(60))},
                             {"op": "copy", "from": "/a/b", "path": &format!("/a/b{}", "/a".repeat(119))}]);
         assert_eq!(patch(&object, &deeper), Err(Error::TooDeep));
+    }
+
+    #[test]
+    fn a_field_that_is_not_there_is_null_for_tests() {
+        let test = |path: &str, value: Value| json!([{"op": "test", "path": path, "value": value}]);
+        let object = json!({"metadata": {"name": "a", "x/y": 1}});
+        assert!(patch(&object, &test("/metadata/finalizers", Value::Null)).is_ok());
+        assert!(patch(&object, &test("/metadata/finalizers", json!([]))).is_err());
+        assert!(patch(&object, &test("/metadata/name", Value::Null)).is_err());
+        assert!(patch(&object, &test("/metadata/x~1y", Value::Null)).is_err());
+        assert!(patch(&object, &test("/nothing/finalizers", Value::Null)).is_err());
+        let both =
+            json!([{"op": "add", "path": "/b", "value": 1}, {"op": "test", "path": "/b", "value": null}]);
+        assert!(patch(&object, &both).is_err(), "operations see what those before them did");
     }
 
     #[test]

@@ -123,7 +123,7 @@ mod tests {
             ..ObjectMeta::default()
         };
         let check = |change: Change<'_>, expected: Option<&str>| {
-            assert_eq!(see(&change).as_deref(), expected, "{change:?}")
+            assert_eq!(see(&change).as_deref(), expected, "{change:?}");
         };
         check(Change::There { kind: &namespaces, object: &object("n") }, Some("n"));
         check(Change::Gone { kind: &namespaces, object: &object("n") }, None);

@@ -222,7 +222,7 @@ async fn end(context: &Context, kind: &Kind, definition: &Definition) -> Result<
         }
     }
     let rest: Vec<&String> = finalizers.iter().filter(|one| *one != FINALIZER).collect();
-    let patch = json!({"metadata": {"uid": metadata.uid, "resourceVersion": metadata.resource_version, "finalizers": rest}});
+    let patch = json!({"metadata": {"uid": metadata.uid, "resourceVersion": metadata.resource_version, "finalizers": Some(rest).filter(|rest| !rest.is_empty())}});
     found(api.patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await)?;
     Ok(Next::Done)
 }

@@ -144,13 +144,18 @@ async fn delete(context: &Context, node: &Node, live: &ObjectMeta, policy: Polic
 async fn unlink(context: &Context, kind: &Kind, live: &ObjectMeta, lost: &[Uid]) -> Result<(), Error> {
     let rest: Vec<&OwnerReference> =
         live.owner_references.iter().flatten().filter(|one| !lost.contains(&one.uid)).collect();
-    patch(context, kind, live, json!({"ownerReferences": rest})).await
+    patch(context, kind, live, json!({"ownerReferences": some(&rest)})).await
 }
 
 /// Takes a finalizer from an owner.
 async fn release(context: &Context, node: &Node, live: &ObjectMeta, finalizer: &str) -> Result<(), Error> {
     let rest: Vec<&String> = live.finalizers.iter().flatten().filter(|one| *one != finalizer).collect();
-    patch(context, &node.kind, live, json!({"finalizers": rest})).await
+    patch(context, &node.kind, live, json!({"finalizers": some(&rest)})).await
+}
+
+/// A list, or that there is none: a patch then takes the field away.
+fn some<T>(list: &[T]) -> Option<&[T]> {
+    (!list.is_empty()).then_some(list)
 }
 
 /// Changes the metadata of an object as it was seen.

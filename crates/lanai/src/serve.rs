@@ -72,6 +72,7 @@ fn options(settings: ServerSettings) -> Options {
         front_proxies: settings.front_proxy_names,
         limits,
         packages: Some(packages()),
+        renewal: lanai_serve::server::RENEWAL_EVERY,
         clock: Arc::new(jiff::Timestamp::now),
         chance: Arc::new(move |bytes| random.fill(bytes).expect("the system has random numbers")),
     }

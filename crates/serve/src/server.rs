@@ -22,8 +22,8 @@ use crate::journal::Journal;
 use crate::kubeconfig;
 use crate::listen::{self, Authorities, Tls};
 
-/// How often certificates are looked at.
-const RENEWAL_EVERY: Duration = Duration::from_hours(1);
+/// How often certificates are looked at, where nothing else is said.
+pub const RENEWAL_EVERY: Duration = Duration::from_hours(1);
 /// The certificate and key of the user in the kubeconfig.
 const ADMIN: &str = "admin.pem";
 /// Who signs tokens.
@@ -47,6 +47,8 @@ pub struct Options {
     pub limits: Limits,
     /// What it needs for packages; without, it knows none.
     pub packages: Option<PackageOptions>,
+    /// How often certificates are looked at.
+    pub renewal: Duration,
     /// What time it is.
     pub clock: Clock,
     /// Where names and uids come from.
@@ -126,6 +128,7 @@ struct Renewal {
     names: Vec<rcgen::SanType>,
     address: SocketAddr,
     clock: Clock,
+    every: Duration,
 }
 
 impl Server {
@@ -182,7 +185,8 @@ impl Server {
             functions: FunctionIndex::default(),
             clock: options.clock.clone(),
         };
-        let renewal = Renewal { data, authority, shown, names, address, clock: options.clock };
+        let renewal =
+            Renewal { data, authority, shown, names, address, clock: options.clock, every: options.renewal };
         renewal.write_kubeconfig()?;
         Ok(Self { listener, address, tls, api, engine, controllers, renewal })
     }
@@ -222,7 +226,7 @@ impl Renewal {
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = tokio::time::sleep(RENEWAL_EVERY) => {}
+                () = tokio::time::sleep(self.every) => {}
             }
             if let Err(error) = self.renew() {
                 tracing::error!(%error, "certificates were not renewed");

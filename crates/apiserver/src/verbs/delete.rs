@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::core::{Call, Core, MAX_ATTEMPTS};
 use crate::decode;
+use crate::kinds::Special;
 use crate::meta::{self, FOREGROUND, ORPHAN};
 use crate::query::{DryRun, ListOptions, Moment};
 use crate::registry::Backing;
@@ -228,10 +229,13 @@ fn terminated(call: &Call, options: &Options, old: &Value) -> Value {
     if !meta::is_terminating(old) {
         let metadata = meta::metadata(&mut new);
         metadata.insert("deletionTimestamp".into(), meta::time(call.now));
-        metadata.insert("deletionGracePeriodSeconds".into(), json!(0));
-        if metadata.contains_key("generation") {
-            let generation = meta::generation(old) + 1;
-            meta::metadata(&mut new).insert("generation".into(), json!(generation));
+        // A definition only waits for its objects, and is asked for nothing new.
+        if call.kind.special != Special::Definition {
+            metadata.insert("deletionGracePeriodSeconds".into(), json!(0));
+            if metadata.contains_key("generation") {
+                let generation = meta::generation(old) + 1;
+                metadata.insert("generation".into(), json!(generation));
+            }
         }
         call.kind.special.terminate(&mut new, call.now);
     }

@@ -1,5 +1,7 @@
 //! kubectl, which we did not write.
 
+mod commands;
+
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::Stdio;

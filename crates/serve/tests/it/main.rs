@@ -4,12 +4,19 @@
 
 mod access;
 mod apply;
+mod clients;
 mod documents;
 #[path = "../../../repository/tests/it/server.rs"]
 #[allow(dead_code, reason = "the tests of repositories ask for more of it")]
 mod git_server;
+mod killed;
+mod kube_rs;
 mod kubectl;
 mod listen;
+mod load;
 mod packages;
+mod process;
+mod renewal;
 mod requests;
+mod tls;
 mod world;

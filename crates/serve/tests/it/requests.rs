@@ -418,7 +418,8 @@ fn a_kind_that_users_define_is_served_at_once() {
             .code,
         200
     );
-    check(&world.get(widgets), 404, "NotFound");
+    let gone = world.until(widgets, |answer| answer.code == 404);
+    check(&gone, 404, "NotFound");
 }
 
 #[test]

@@ -43,6 +43,7 @@ pub fn options(data: &Path, limits: Limits) -> Options {
         front_proxies: Vec::new(),
         limits,
         packages: None,
+        renewal: lanai_serve::server::RENEWAL_EVERY,
         clock: Arc::new(jiff::Timestamp::now),
         chance: Arc::new(move |bytes| ring::rand::SecureRandom::fill(&random, bytes).unwrap()),
     }
@@ -64,7 +65,19 @@ impl World {
         let server = runtime.block_on(Server::start(options(folder.path()))).unwrap();
         let (api, stop) = (server.api(), CancellationToken::new());
         let running = Some(runtime.spawn(server.run(stop.clone())));
-        Self { runtime, api, folder, stop, running }
+        let world = Self { runtime, api, folder, stop, running };
+        world.settle();
+        world
+    }
+
+    /// Waits until the controllers have made what every namespace has, so that nobody writes but the test.
+    fn settle(&self) {
+        for namespace in ["default", "kube-system", "kube-public"] {
+            for object in ["serviceaccounts/default", "configmaps/kube-root-ca.crt"] {
+                let path = format!("/api/v1/namespaces/{namespace}/{object}");
+                assert_eq!(self.until(&path, |answer| answer.code == 200).code, 200, "{path}");
+            }
+        }
     }
 
     pub fn kubeconfig(&self) -> PathBuf {
@@ -78,6 +91,18 @@ impl World {
 
     pub fn get(&self, path: &str) -> Answer {
         self.send_as(&Identity::server("test"), "GET", path, "application/json", "")
+    }
+
+    /// Asks until an answer is as it should be, which others in the server bring about; the last one if it never is.
+    pub fn until(&self, path: &str, holds: impl Fn(&Answer) -> bool) -> Answer {
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        loop {
+            let answer = self.get(path);
+            if holds(&answer) || std::time::Instant::now() > deadline {
+                return answer;
+            }
+            self.runtime.block_on(async { tokio::time::sleep(std::time::Duration::from_millis(5)).await });
+        }
     }
 
     pub fn send_as(&self, identity: &Identity, method: &str, path: &str, media: &str, body: &str) -> Answer {
