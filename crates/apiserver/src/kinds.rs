@@ -111,7 +111,6 @@ impl Special {
             Self::Namespace => object["status"]["phase"] = "Terminating".into(),
             Self::Definition => definition::terminate(object, now),
             Self::No
-            | Self::Lease
             | Self::Secret
             | Self::ConfigMap
             | Self::ServiceAccount

@@ -12,7 +12,8 @@ use kube::api::{
 use kube::runtime::wait::await_condition;
 use kube::{Api, Client};
 use lanai_apiserver::{
-    ApiServer, Authentication, Backing, Identity, Limits, Registered, Registry, Status, Virtual, VirtualWrite,
+    ApiServer, Authentication, Backing, Identity, Limits, Registered, Registry, Status, Virtual,
+    VirtualWrite, Written,
 };
 use lanai_controllers::function_config::FunctionIndex;
 use lanai_controllers::{Kind, Options};
@@ -43,12 +44,12 @@ pub struct Remote {
 
 #[async_trait]
 impl Virtual for Remote {
-    async fn create(&self, write: VirtualWrite, object: Value) -> Result<Value, Status> {
-        self.write(&write, object).await
+    async fn create(&self, write: VirtualWrite, object: Value) -> Result<Written, Status> {
+        self.write(&write, object).await.map(Written::from)
     }
 
-    async fn update(&self, write: VirtualWrite, _: Value, new: Value) -> Result<Value, Status> {
-        self.write(&write, new).await
+    async fn update(&self, write: VirtualWrite, _: Value, new: Value) -> Result<Written, Status> {
+        self.write(&write, new).await.map(Written::from)
     }
 
     async fn delete(&self, write: VirtualWrite, _: Value) -> Result<(), Status> {
