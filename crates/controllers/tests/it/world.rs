@@ -212,9 +212,8 @@ impl World {
     pub async fn until(&self, object: &Value, holds: impl Fn(Option<&DynamicObject>) -> bool) {
         let waiting =
             await_condition(self.api(object), name(object), |found: Option<&DynamicObject>| holds(found));
-        if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
-            panic!("{} stays as it is: {:#?}", object["metadata"], self.get(object).await);
-        }
+        let has_come = tokio::time::timeout(PATIENCE, waiting).await.is_ok();
+        assert!(has_come, "{} stays as it is: {:#?}", object["metadata"], self.get(object).await);
     }
 
     pub async fn until_gone(&self, object: &Value) {
