@@ -12,7 +12,7 @@ use crate::decode;
 use crate::kinds::Special;
 use crate::meta::{self, FOREGROUND, ORPHAN};
 use crate::query::{DryRun, ListOptions, Moment};
-use crate::registry::Backing;
+use crate::registry::{Backing, VirtualWrite};
 use crate::reply::Reply;
 use crate::row;
 use crate::status::{GroupResource, Status};
@@ -155,17 +155,23 @@ async fn remove(
         check_preconditions(call, name, options, &old)?;
         let new = terminated(call, options, &old);
         let is_released = meta::finalizers(&new).is_empty() && call.kind.special.is_released(&new);
+        if let Backing::Virtual(writer) = &call.kind.backing {
+            let write =
+                VirtualWrite { key: key.clone(), dry_run: options.dry_run, ..virtual_write(call, name)? };
+            let done = if is_released {
+                writer.delete(write, old).await.map(|()| Deleted::Gone(stored))
+            } else {
+                let changed = writer.update(write, old, new).await;
+                changed.map(|changed| Deleted::Waiting(Item::Value(changed.object)))
+            };
+            match done {
+                // Who named no version does not care which one goes.
+                Err(status) if status.is_overtaken() => continue,
+                done => return done,
+            }
+        }
         if options.dry_run == DryRun::All {
             return Ok(if is_released { Deleted::Gone(stored) } else { Deleted::Waiting(Item::Value(new)) });
-        }
-        if let Backing::Virtual(writer) = &call.kind.backing {
-            let mut write = virtual_write(call, name)?;
-            write.key = key.clone();
-            if is_released {
-                writer.delete(write, old).await?;
-                return Ok(Deleted::Gone(stored));
-            }
-            return Ok(Deleted::Waiting(Item::Value(writer.update(write, old, new).await?.object)));
         }
         if !is_released && new == old {
             let revision = stored.revision;

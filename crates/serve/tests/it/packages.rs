@@ -218,6 +218,10 @@ fn packages_live_through_kubectl() {
     shop.lifecycle("blueprints.web.v1", "DeletionProposed").unwrap();
     let refused = shop.run(&["delete", "packagerevision", "blueprints.web.v1"], "").unwrap_err();
     assert!(refused.contains("it is referenced as upstream by: fleet.shop.web.a"), "{refused}");
+    shop.ok(&["delete", "packagerevision", "fleet.shop.web.a", "--dry-run=server"]);
+    let refused =
+        shop.run(&["delete", "packagerevision", "blueprints.web.v1", "--dry-run=server"], "").unwrap_err();
+    assert!(refused.contains("it is referenced as upstream by"), "a rehearsal asks the same: {refused}");
     shop.ok(&["delete", "packagerevision", "fleet.shop.web.a"]);
     shop.ok(&["delete", "packagerevision", "blueprints.web.v1"]);
     eventually("marks and branches go", || {
