@@ -53,19 +53,26 @@ pub(crate) struct Hold {
     _locked: Option<File>,
 }
 
-/// Waits until no other command edits the file, and then keeps them waiting. Where the system has no locks, and for what
-/// is no regular file, nobody waits.
+/// Waits until no other command edits the file, and then keeps them waiting. Where the system has no locks, nobody waits.
 ///
 /// An edit replaces the file, so the lock of a file that has no name any more is worth nothing: then the new one is taken.
-pub(crate) fn hold(source: &Source, io: &mut Io<'_>) -> Hold {
-    let Source::File(path) = source else { return Hold { _locked: None } };
-    let path = io.folder.join(path);
+///
+/// # Errors
+/// For what is there and no regular file: reading a pipe would wait for ever for something that cannot be replaced.
+pub(crate) fn hold(source: &Source, io: &mut Io<'_>) -> Result<Hold, Failure> {
+    let free = Ok(Hold { _locked: None });
+    let Source::File(name) = source else { return free };
+    let path = io.folder.join(name);
     let mut told = false;
     loop {
-        if !fs::metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
-            return Hold { _locked: None };
+        match fs::metadata(&path) {
+            Ok(metadata) if metadata.is_file() => {}
+            // That there is nothing, or a folder, is said where it is read.
+            Ok(metadata) if metadata.is_dir() => return free,
+            Err(_) => return free,
+            Ok(_) => return Err(irregular(name)),
         }
-        let Ok(file) = File::open(&path) else { return Hold { _locked: None } };
+        let Ok(file) = File::open(&path) else { return free };
         let locked = match file.try_lock() {
             Ok(()) => true,
             Err(fs::TryLockError::WouldBlock) => {
@@ -78,7 +85,7 @@ pub(crate) fn hold(source: &Source, io: &mut Io<'_>) -> Hold {
             Err(fs::TryLockError::Error(_)) => false,
         };
         if !locked || is_still_named(&file, &path) {
-            return Hold { _locked: Some(file).filter(|_| locked) };
+            return Ok(Hold { _locked: Some(file).filter(|_| locked) });
         }
     }
 }
@@ -125,9 +132,7 @@ pub(crate) fn replace(path: &Path, before: &str, text: &str, io: &Io<'_>) -> Res
     let target = fs::canonicalize(io.folder.join(path)).map_err(|error| cannot(&cause(&error)))?;
     let metadata = fs::metadata(&target).map_err(|error| cannot(&cause(&error)))?;
     if !metadata.is_file() {
-        return Err(
-            cannot("it is not a regular file").hint("use - to read standard input and write standard output")
-        );
+        return Err(irregular(path));
     }
     if metadata.permissions().readonly() {
         return Err(cannot("it is read-only").hint("make it writable first, as with chmod u+w"));
@@ -141,6 +146,13 @@ pub(crate) fn replace(path: &Path, before: &str, text: &str, io: &Io<'_>) -> Res
     }
     fresh.persist(&target).map_err(|error| cannot(&cause(&error.error)))?;
     sync_folder(target.parent().unwrap_or(Path::new("."))).map_err(|error| cannot(&cause(&error)))
+}
+
+/// Only regular files can be replaced.
+fn irregular(path: &Path) -> Failure {
+    let name = path.display().to_string();
+    Failure::new(format!("cannot write {}: it is not a regular file", Quoted(&name)))
+        .hint("use - to read standard input and write standard output")
 }
 
 /// Makes a file: whoever looks sees none or all of it, also when the process is killed.

@@ -1,5 +1,6 @@
 //! `lanai yaml`: reads and edits YAML files.
 
+mod doubtful;
 mod fmt;
 mod get;
 mod json;
@@ -12,7 +13,7 @@ use crate::failure::Failure;
 use crate::file::{self, Source};
 use crate::io::{Exit, Io};
 
-pub(crate) use select::Which;
+pub(crate) use select::{Purpose, Which, choose};
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &Yaml, io: &mut Io<'_>) -> Result<Exit, Failure> {

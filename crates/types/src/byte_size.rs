@@ -7,7 +7,8 @@ use crate::{quote::Quoted, text::text_forms};
 /// An exact number of bytes.
 ///
 /// Shown in the largest unit that needs no fraction: `10 MiB`, `1536 KiB`, `1025 B`. Read as a whole number, an
-/// optional blank and an optional unit of `B`, `KiB`, `MiB`, `GiB`, `TiB`; no unit means bytes. Nothing is rounded.
+/// optional blank and an optional unit of `B`, `KiB`, `MiB`, `GiB`, `TiB`, which may leave out its `B` as quantities of Kubernetes do;
+/// no unit means bytes. Nothing is rounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ByteSize(u64);
 
@@ -71,7 +72,7 @@ impl FromStr for ByteSize {
             return Err(Error::NotANumber(raw.to_owned()));
         }
         let unit = rest.strip_prefix(' ').unwrap_or(rest);
-        let factor = match UNITS.iter().find(|(name, _)| *name == unit) {
+        let factor = match UNITS.iter().find(|(name, _)| is_unit(name, unit)) {
             Some((_, factor)) => *factor,
             None if rest.is_empty() => 1,
             None => return Err(Error::UnknownUnit(raw.to_owned())),
@@ -80,6 +81,11 @@ impl FromStr for ByteSize {
         let bytes = number.and_then(|number| number.checked_mul(factor));
         bytes.map(Self).ok_or_else(|| Error::TooLarge(raw.to_owned()))
     }
+}
+
+/// Whether a text is a unit: `MiB`, or `Mi`.
+fn is_unit(name: &str, text: &str) -> bool {
+    name == text || name.strip_suffix('B').is_some_and(|short| !short.is_empty() && short == text)
 }
 
 impl fmt::Display for ByteSize {

@@ -321,36 +321,50 @@ impl<'a> NodeRef<'a> {
     /// Whether both are the same nodes with the same anchors and tags, however they are spelled and commented. Keys count
     /// in their order, also those that stand twice.
     pub fn means_the_same(self, other: NodeRef<'_>) -> bool {
+        self.difference(other).is_none()
+    }
+
+    /// The first nodes, in the order of the text, by which the two do not [mean the same](Self::means_the_same).
+    pub fn difference<'b>(self, other: NodeRef<'b>) -> Option<(NodeRef<'a>, NodeRef<'b>)> {
         let mut work = vec![(self, other)];
         while let Some((one, other)) = work.pop() {
-            let alike = one.kind() == other.kind()
-                && one.anchor() == other.anchor()
-                && match one.kind() {
-                    Kind::Scalar if one.is_null() => other.is_null(),
-                    Kind::Scalar => match (one.resolved(), other.resolved()) {
-                        (Resolved::Int(one), Resolved::Int(other)) => one == other,
-                        (Resolved::Float(one), Resolved::Float(other)) => one.to_bits() == other.to_bits(),
-                        (Resolved::Bool(one), Resolved::Bool(other)) => one == other,
-                        // One is only what a reader may make of the other.
-                        (Resolved::Timestamp, Resolved::Str) | (Resolved::Str, Resolved::Timestamp) => {
-                            one.value() == other.value()
-                        }
-                        (is, was) => is == was && one.value() == other.value(),
-                    },
-                    Kind::Alias => one.value() == other.value(),
-                    Kind::Mapping | Kind::Sequence => one.len() == other.len(),
-                }
-                && one.full_tag() == other.full_tag();
-            if !alike {
-                return false;
+            if !one.is_alike(other) {
+                return Some((one, other));
             }
             if one.kind() != Kind::Alias {
+                let from = work.len();
                 work.extend(one.items().zip(other.items()));
                 let pairs = one.entries().zip(other.entries());
                 work.extend(pairs.flat_map(|(one, other)| [(one.0, other.0), (one.1, other.1)]));
+                work[from..].reverse();
             }
         }
-        true
+        None
+    }
+
+    /// Whether both are the same, apart from what is in them.
+    fn is_alike(self, other: NodeRef<'_>) -> bool {
+        if self.kind() != other.kind() || self.anchor() != other.anchor() {
+            return false;
+        }
+        let same_value = match self.kind() {
+            Kind::Scalar if self.is_null() => other.is_null(),
+            Kind::Scalar => match (self.resolved(), other.resolved()) {
+                (Resolved::Int(one), Resolved::Int(other)) => one == other,
+                (Resolved::Float(one), Resolved::Float(other)) => one.to_bits() == other.to_bits(),
+                (Resolved::Bool(one), Resolved::Bool(other)) => one == other,
+                // The tag only says what it is without one.
+                (Resolved::Merge, Resolved::Merge) => return true,
+                // One is only what a reader may make of the other.
+                (Resolved::Timestamp, Resolved::Str) | (Resolved::Str, Resolved::Timestamp) => {
+                    self.value() == other.value()
+                }
+                (is, was) => is == was && self.value() == other.value(),
+            },
+            Kind::Alias => self.value() == other.value(),
+            Kind::Mapping | Kind::Sequence => self.len() == other.len(),
+        };
+        same_value && self.full_tag() == other.full_tag()
     }
 }
 

@@ -33,7 +33,7 @@ enum Change {
 }
 
 fn format(source: &Source, fmt: &Fmt, io: &mut Io<'_>) -> Result<Change, Failure> {
-    let _held = (!fmt.preview.dry_run && !fmt.check).then(|| hold(source, io));
+    let _held = (!fmt.preview.dry_run && !fmt.check).then(|| hold(source, io)).transpose()?;
     let stream = read_yaml(source, io)?;
     let before = stream.to_string();
     let after = format_stream(&stream);
@@ -68,9 +68,13 @@ fn check_nothing_is_lost(source: &Source, before: &Stream, text: &str) -> Result
         return refused(format!("the comment \"{lost}\""));
     }
     let (before, after) = (filled(before), filled(&after));
-    let same = before.len() == after.len()
-        && before.iter().zip(&after).all(|(one, other)| mean_the_same(one, other));
-    if same { Ok(()) } else { refused("a value changes".into()) }
+    if before.len() != after.len() {
+        return refused("the number of documents changes".into());
+    }
+    let changed = before.iter().zip(&after).find(|(one, other)| !mean_the_same(one, other));
+    let Some((one, other)) = changed else { return Ok(()) };
+    let line = one.root().difference(other.root()).map(|(node, _)| node.position().line);
+    refused(line.map_or("a value changes".into(), |line| format!("a value changes, line {line}")))
 }
 
 fn filled(stream: &Stream) -> Vec<&Document> {

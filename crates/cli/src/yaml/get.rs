@@ -2,8 +2,8 @@
 
 use lanai_yaml::{Document, Kind, NodeRef};
 
-use super::json;
 use super::select::{Purpose, choose};
+use super::{doubtful, json};
 use crate::args::{Format, Get};
 use crate::failure::Failure;
 use crate::file::read_yaml;
@@ -20,6 +20,9 @@ pub(super) fn run(get: &Get, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let whole = if get.path.is_root() { Some(document) } else { None };
     let text = show(node, whole, get.output).map_err(|why| Failure::new(format!("{}: {why}", get.file)))?;
     io.print(&text)?;
+    for note in doubtful::notes(document, &get.path) {
+        io.tell(&format!("note: {note}"));
+    }
     Ok(Exit::Success)
 }
 

@@ -10,10 +10,25 @@ use serde_json::Value;
 /// # Errors
 /// When the node does not read as data, or holds a number that JSON has no word for.
 pub(super) fn write(node: NodeRef<'_>) -> Result<String, String> {
-    let value: Value = node.deserialize().map_err(|error| error.to_string())?;
+    let value: Value = node.deserialize().map_err(|error| match null_key(node) {
+        Some(key) => format!("line {}: JSON has no word for a key that is null", key.position().line),
+        None => error.to_string(),
+    })?;
     let mut out = String::new();
     push(&value, Some(node), 0, &mut out)?;
     Ok(out)
+}
+
+/// A key that is null, anywhere in a node.
+fn null_key(node: NodeRef<'_>) -> Option<NodeRef<'_>> {
+    let mut work = vec![node];
+    while let Some(node) = work.pop() {
+        if let Some((key, _)) = node.entries().find(|(key, _)| key.is_null()) {
+            return Some(key);
+        }
+        work.extend(node.items().chain(node.entries().map(|(_, value)| value)));
+    }
+    None
 }
 
 /// Appends a value; `node` is where it was read from, as far as that is known.

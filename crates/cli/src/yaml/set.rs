@@ -1,10 +1,10 @@
 //! `lanai yaml set`: changes, adds or deletes one value.
 
 use lanai_yaml::path::Segment;
-use lanai_yaml::{Content, Document, Kind, NodeRef, Path, Resolved, Stream};
+use lanai_yaml::{Content, Document, Kind, Path, Resolved, Stream, Style};
 
-use super::deliver;
 use super::select::{Purpose, choose};
+use super::{deliver, doubtful};
 use crate::args::Set;
 use crate::failure::Failure;
 use crate::file::{hold, read_yaml};
@@ -12,12 +12,12 @@ use crate::io::{Exit, Io};
 
 pub(super) fn run(set: &Set, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let edit = Edit::of(set)?;
-    let _held = (!set.preview.dry_run).then(|| hold(&set.file, io));
+    let _held = (!set.preview.dry_run).then(|| hold(&set.file, io)).transpose()?;
     let mut stream = read_yaml(&set.file, io)?;
     let before = stream.to_string();
     let refused =
         |why: String| Failure::new(format!("{}: cannot {} {}: {why}", set.file, edit.verb(), set.path));
-    let (after, notes) = if stream.documents().is_empty() && set.document.is_none() {
+    let (after, mut notes) = if stream.documents().is_empty() && set.document.is_none() {
         let mut document = Document::parse(before.as_str()).map_err(|error| refused(error.to_string()))?;
         edit.apply(&mut document, &set.path).map_err(refused)?;
         (document.to_string(), notes(&document))
@@ -34,6 +34,9 @@ pub(super) fn run(set: &Set, io: &mut Io<'_>) -> Result<Exit, Failure> {
     Stream::parse(after.as_str())
         .map_err(|error| refused(format!("the result would be no YAML any more: {error:#}")))?;
     deliver(&set.file, &before, &after, set.preview, io)?;
+    if set.value.as_deref().is_some_and(|value| !set.string && is_folded(value)) {
+        notes.push("the lines of VALUE were folded into one, as YAML reads them; --string keeps them".into());
+    }
     for note in notes {
         io.tell(&format!("note: {note}"));
     }
@@ -92,29 +95,7 @@ impl Edit {
 
 /// What people may not expect of an edit that was done as asked.
 fn surprises(before: &Document, after: &Document, path: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    for (at, segment) in path.segments().iter().enumerate() {
-        let Segment::Key(key) = segment else { continue };
-        let above: Path = path.segments()[..at].iter().cloned().collect();
-        let mapping = before.root().find(&above).ok().into_iter();
-        let keys = mapping.flat_map(|mapping| mapping.target().entries()).map(|(found, _)| found.target());
-        if keys.filter(|found| found.kind() == Kind::Scalar && found.value() == *key).count() > 1 {
-            found.push(format!(
-                "the key \"{key}\" stands more than once in a mapping; the first one was meant"
-            ));
-        }
-    }
-    for (at, segment) in path.segments().iter().enumerate() {
-        let Segment::Match { key, value } = segment else { continue };
-        let above: Path = path.segments()[..at].iter().cloned().collect();
-        let list = before.root().find(&above).ok().into_iter().flat_map(|list| list.target().items());
-        let is_meant =
-            |item: &NodeRef<'_>| item.target().get(key).is_some_and(|found| found.target().value() == *value);
-        let meant = list.filter(is_meant).count();
-        if meant > 1 {
-            found.push(format!("{meant} items of {above} have {key}={value}; the first one was meant"));
-        }
-    }
+    let mut found = doubtful::notes(before, path);
     let reads = |document: &Document| document.root().deserialize::<serde_json::Value>();
     if let (Ok(_), Err(error)) = (reads(before), reads(after)) {
         found.push(format!("the document can no longer be read as data: {error}"));
@@ -153,6 +134,15 @@ fn parse(value: &str) -> Result<Content, Failure> {
         return Err(Failure::new(format!("{why}: write null for no value")).hint(hint));
     }
     Ok(Content::from(document))
+}
+
+/// Whether a text of several lines is one line as YAML reads it.
+fn is_folded(value: &str) -> bool {
+    let plain = |document: Document| {
+        let root = document.root();
+        root.kind() == Kind::Scalar && root.style() == Style::Plain
+    };
+    value.trim().contains('\n') && Document::parse(value).is_ok_and(plain)
 }
 
 /// A comment as it stands in YAML, from a text with or without its `#`.

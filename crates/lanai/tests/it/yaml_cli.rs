@@ -1,6 +1,7 @@
 //! `lanai yaml`, as people run it: the real binary, in a folder of its own.
 
 mod pages;
+mod told;
 
 use std::fs;
 use std::io::Write;

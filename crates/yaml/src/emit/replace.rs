@@ -93,6 +93,10 @@ impl Emitter<'_> {
         let layout = self.safe_layout(id, self.extents.end_of_lines(place.end));
         let pieces = layout.root(id);
         let mark = self.tree.start_mark;
+        if let Some(below) = self.below_lone_comments(id) {
+            let first = if pieces.inline.is_empty() { String::new() } else { format!("{}\n", pieces.inline) };
+            return self.insert_lines(below, format!("{first}{}", pieces.rest), splices);
+        }
         if mark != NOWHERE && self.extents.same_line(mark, place.start) {
             return self.edited_behind(id, mark + 2, &pieces, splices);
         }
@@ -109,6 +113,33 @@ impl Emitter<'_> {
             place.start
         };
         self.replace_lines(id, Span { start, end: place.end }, &pieces, splices);
+    }
+
+    /// Where the first content of a document goes that has nothing but lines of comments below its marker: they were written
+    /// above what was to come.
+    fn below_lone_comments(&self, root: NodeId) -> Option<u32> {
+        let (place, mark) = (self.tree.node(root).span, self.tree.start_mark);
+        let bare = mark != NOWHERE && place.is_empty() && self.extents.same_line(mark, place.start);
+        if !bare || self.tree.properties(root).is_some() {
+            return None;
+        }
+        let source = &self.document.source;
+        let first = self.extents.line_end(mark);
+        if !source[mark as usize + 3..first as usize].trim().is_empty() {
+            return None;
+        }
+        let (mut at, mut below) = (first, None);
+        while (at as usize) < source.len() {
+            let next = self.extents.line_end(at);
+            let line = source[at as usize..next as usize].trim();
+            if line.starts_with('#') {
+                below = Some(next);
+            } else if !line.is_empty() {
+                break;
+            }
+            at = next;
+        }
+        below
     }
 
     /// Replaces what begins a line: the text that shares it, a comment that stays on it, and the lines below.
