@@ -1,5 +1,8 @@
 //! Reading. Each function is one statement, and so reads one snapshot.
 
+#[cfg(test)]
+mod interleaving;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -211,6 +214,11 @@ impl Readers {
     ) -> Result<Option<Answer>, Error> {
         let seen = self.newest.get();
         let found = self.records(after, limit, filter, &seen).await?;
+        self.believed(seen, found).await
+    }
+
+    /// An answer that was asked for when this was the newest that had been seen.
+    async fn believed(&self, seen: Seen, found: Answer) -> Result<Option<Answer>, Error> {
         if !found.testimony.confirms(&seen) {
             return Ok(None);
         }

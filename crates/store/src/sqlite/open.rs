@@ -286,6 +286,11 @@ pub(crate) fn check_ours(found: &Found, path: &Path) -> Result<(), OpenError> {
 /// Whether a file is new, ours, or neither.
 pub(crate) fn identify(connection: &Connection, path: &Path) -> Result<Found, OpenError> {
     let wrong = |error| say(path, error);
+    // SQLite takes a file of one byte for an empty one, and would write over it.
+    if fs::metadata(path).is_ok_and(|found| found.len() == 1) {
+        let why = "it has one byte, and a database has more".to_owned();
+        return Err(OpenError::NotAStore { path: path.to_owned(), why });
+    }
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(wrong)?;
     let application: i32 =

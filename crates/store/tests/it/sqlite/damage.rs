@@ -79,9 +79,11 @@ async fn a_file_that_ends_early_is_refused() {
     let file = folder.path().join("store.db");
     drop(fill(folder.path()).await);
     let whole = fs::read(&file).unwrap();
-    for length in [whole.len() - 4096, whole.len() / 2, 100] {
+    // Of one byte SQLite says that it is empty.
+    for length in [whole.len() - 4096, whole.len() / 2, 4096, 512, 100, 16, 2, 1] {
         fs::write(&file, &whole[..length]).unwrap();
         let error = refusal(folder.path());
+        assert_eq!(fs::read(&file).unwrap(), whole[..length], "it was left as it was");
         assert!(
             matches!(error, OpenError::Damaged { .. } | OpenError::NotAStore { .. }),
             "{length}: {error:?}"
