@@ -21,7 +21,7 @@ pub(crate) use meter::{Meter, Step};
 /// A connection, and what has to be known to say why it failed.
 pub(crate) struct Link {
     // Dropped first: it holds the pipes to the program.
-    pub(crate) transport: Box<dyn Transport>,
+    pub(crate) transport: Box<dyn Transport + Send>,
     program: Option<Connection>,
     pub(crate) meter: Arc<Meter>,
     pub(crate) trouble: Trouble,
@@ -87,6 +87,11 @@ impl Link {
         };
         let (remote, cancel) = (remote.clone(), cancel.clone());
         Ok(Self { transport, program, meter, trouble, remote, cancel, _hook: hook, _key: key })
+    }
+
+    /// Whether each question stands for itself, so that a further one can be asked behind the answer.
+    pub(crate) fn takes_further_questions(&self) -> bool {
+        matches!(self.remote.place(), Place::Http(_))
     }
 
     /// Says why the conversation failed, and ends it.

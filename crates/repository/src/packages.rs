@@ -30,6 +30,7 @@ pub use message::{Annotation, Annotations, Event, annotations};
 pub use operation::{
     Conflict, Done, Mark, Move, NewContent, Operation, Place, Publish, Request, Save, Source, Stage,
 };
+pub use own::create_at as create_own;
 pub use person::Person;
 pub use push::Command;
 pub use refs::Refs;

@@ -72,7 +72,7 @@ impl fmt::Debug for Proof {
 }
 
 /// As whom a connection is opened.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Access {
     /// As Git's configuration and its helpers say.
     Helpers,

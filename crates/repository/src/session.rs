@@ -142,6 +142,11 @@ impl Session {
         }
     }
 
+    /// Whether the server lists only what it is asked for, as often as it is asked.
+    pub(crate) fn lists_by_prefix(&self) -> bool {
+        self.handshake.refs.is_none() && self.link.takes_further_questions()
+    }
+
     /// Whether the server may give away a commit that no ref points to.
     pub(crate) fn may_ask_by_id(&self) -> bool {
         let capabilities = &self.handshake.capabilities;

@@ -30,7 +30,7 @@ pub(super) fn connect(
     url: &Http,
     meter: &Arc<Meter>,
     trouble: &Trouble,
-) -> Result<(Box<dyn Transport>, HookGuard), Error> {
+) -> Result<(Box<dyn Transport + Send>, HookGuard), Error> {
     let Opening { config, limits, remote, access, cancel, .. } = *opening;
     let agent = agent::new(config, limits, remote, url, access.ca_bundle())?;
     let stopper = agent.clone();

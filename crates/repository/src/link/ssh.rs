@@ -39,7 +39,7 @@ pub(super) fn local(
     opening: &Opening<'_>,
     path: &Path,
     meter: &Arc<Meter>,
-) -> Result<(Box<dyn Transport>, Connection), Error> {
+) -> Result<(Box<dyn Transport + Send>, Connection), Error> {
     let Opening { config, limits, remote, service, .. } = *opening;
     let command = Command::new(service_name(service)).variables(config.environment_of_programs());
     let command = command.variable("GIT_PROTOCOL", "version=2").argument(path.as_os_str());
@@ -52,7 +52,7 @@ fn converse(
     remote: &RemoteUrl,
     meter: &Arc<Meter>,
     path: &str,
-) -> Result<(Box<dyn Transport>, Connection), Error> {
+) -> Result<(Box<dyn Transport + Send>, Connection), Error> {
     let unreachable = |cause: String| Error::Unreachable { remote: remote.clone(), cause };
     let process_limits = ProcessLimits { max_time: limits.max_silence, ..ProcessLimits::DEFAULT };
     let mut connection = command.connect(&process_limits).map_err(|cause| unreachable(cause.to_string()))?;
@@ -66,7 +66,7 @@ fn converse(
 }
 
 /// A transport, the program that carries it, and its key.
-type Connected = (Box<dyn Transport>, Connection, Option<KeyFiles>);
+type Connected = (Box<dyn Transport + Send>, Connection, Option<KeyFiles>);
 
 /// Starts ssh, as `GIT_SSH_COMMAND`, `core.sshCommand` or `GIT_SSH` want it.
 pub(super) fn connect(opening: &Opening<'_>, url: &Ssh, meter: &Arc<Meter>) -> Result<Connected, Error> {

@@ -173,6 +173,17 @@ impl Layout {
         self.branch_below(DELETION_PROPOSED, package, last)
     }
 
+    /// What the names of all refs of a package begin with.
+    pub(crate) fn prefixes(&self, package: &PackageName) -> [String; 4] {
+        let path = self.path(package);
+        [
+            format!("refs/tags/{path}/"),
+            format!("refs/heads/{DRAFTS}/{path}/"),
+            format!("refs/heads/{PROPOSED}/{path}/"),
+            format!("refs/heads/{DELETION_PROPOSED}/{path}/"),
+        ]
+    }
+
     /// `refs/tags/P/X`.
     pub fn tag_name(&self, package: &PackageName, last: &str) -> Option<RefName> {
         RefName::tag(&format!("{}/{last}", self.path(package))).ok()

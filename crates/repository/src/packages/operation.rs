@@ -57,6 +57,20 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// The package that it is about; none if it is about the branch.
+    pub(crate) fn package(&self) -> Option<&PackageName> {
+        match self {
+            Self::CreateBranch => None,
+            Self::Save(save) => Some(&save.package),
+            Self::Move(order) => Some(&order.from.package),
+            Self::Bring(bring) => Some(&bring.package),
+            Self::Publish(publish) => Some(&publish.package),
+            Self::Mark(mark) | Self::Unmark(mark) | Self::DeleteRevision(mark) => Some(&mark.package),
+            Self::DeleteDraft(place) => Some(&place.package),
+            Self::DeletePlaceholder(package) => Some(package),
+        }
+    }
+
     /// Makes somebody the author of all commits that have one of their own.
     pub(crate) fn attribute_to(&mut self, author: &Person) {
         let versions = match self {

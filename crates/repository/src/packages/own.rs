@@ -10,7 +10,9 @@ use gix_hash::ObjectId;
 use lanai_types::RefName;
 
 use super::push::Command;
+use crate::mirror::failed;
 use crate::tree::{git_id, our_id};
+use crate::{Error, RemoteUrl};
 
 /// What became of commands.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,6 +30,20 @@ const GUARD: &str = "lanai.guard";
 
 /// All locks that we hold are hard links to this file, and it names them.
 const LOCKS: &str = "lanai.locks";
+
+/// Makes an empty bare repository in a folder that is not there yet, and gives its address.
+///
+/// # Errors
+/// When the folder is there, or cannot be written.
+pub fn create_at(folder: &Path, branch: &str) -> Result<RemoteUrl, Error> {
+    create(folder, branch).map_err(failed("cannot make the repository", folder))?;
+    let address = format!("file://{}", folder.display());
+    address.parse().map_err(|cause: crate::url::Error| Error::File {
+        what: "cannot use the address of",
+        path: folder.to_owned(),
+        cause: cause.to_string(),
+    })
+}
 
 /// Makes an empty bare repository; it is there as a whole or not at all.
 pub(crate) fn create(folder: &Path, branch: &str) -> io::Result<()> {

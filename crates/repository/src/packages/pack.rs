@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, SystemTime};
 
 use gix_object::{Find, Kind};
 use gix_utils::progress::Discard;
@@ -70,9 +71,27 @@ fn low_bits(number: usize, mask: u8) -> u8 {
 pub(crate) struct Kept {
     pack: Option<PathBuf>,
     index: Option<PathBuf>,
+    /// Keeps Git from tidying the pack away.
+    hold: Option<PathBuf>,
+}
+
+/// Whether Git must leave a pack alone although no ref leads to what is in it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hold {
+    /// Until it is let go.
+    UntilLetGo,
+    /// Nobody tidies up where it is.
+    Never,
 }
 
 impl Kept {
+    /// From now on refs lead to it, or nobody needs it.
+    pub(crate) fn let_go(self) {
+        if let Some(hold) = self.hold {
+            let _ = fs::remove_file(hold);
+        }
+    }
+
     /// Moves it to another folder of packs on the same disk.
     pub(crate) fn move_to(self, folder: &Path) -> io::Result<()> {
         // The index goes last: it is what makes a pack seen.
@@ -102,12 +121,12 @@ pub(crate) fn remove_oldest(folder: &Path, most: usize) {
     packs.sort();
     let surplus = packs.len().saturating_sub(most);
     for (_, path) in packs.into_iter().take(surplus) {
-        Kept { index: Some(path.with_extension("idx")), pack: Some(path) }.remove();
+        Kept { index: Some(path.with_extension("idx")), pack: Some(path), hold: None }.remove();
     }
 }
 
 /// Puts a pack into a folder of packs, with its index. It is found from then on.
-pub(crate) fn keep(pack: &[u8], folder: &Path) -> io::Result<Kept> {
+pub(crate) fn keep(pack: &[u8], folder: &Path, hold: Hold) -> io::Result<Kept> {
     fs::create_dir_all(folder)?;
     let options = gix_pack::bundle::write::Options {
         thread_limit: Some(1),
@@ -128,13 +147,41 @@ pub(crate) fn keep(pack: &[u8], folder: &Path) -> io::Result<Kept> {
     for path in [&written.data_path, &written.index_path].into_iter().flatten() {
         fs::File::open(path)?.sync_data()?;
     }
-    let kept = Kept { pack: written.data_path, index: written.index_path };
-    if let Some(keep) = written.keep_path {
-        // Keeps Git from tidying up; nobody needs that here.
-        let _ = fs::remove_file(keep);
-    }
+    let kept = Kept { pack: written.data_path, index: written.index_path, hold: None };
+    // It was there before the pack was.
+    let kept = match (written.keep_path, hold) {
+        (Some(path), Hold::UntilLetGo) => {
+            fs::write(&path, HOLD)?;
+            Kept { hold: Some(path), ..kept }
+        }
+        (Some(path), Hold::Never) => {
+            let _ = fs::remove_file(path);
+            kept
+        }
+        (None, Hold::UntilLetGo | Hold::Never) => kept,
+    };
     fs::File::open(folder)?.sync_data()?;
     Ok(kept)
+}
+
+/// What our holds say; those of others say something else.
+const HOLD: &str = "lanai: about to move refs\n";
+
+/// How old a hold is that a killed process must have left.
+const MAX_HOLD: Duration = Duration::from_hours(1);
+
+/// Lets packs go that killed processes held.
+pub(crate) fn let_old_go(folder: &Path, now: SystemTime) {
+    for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        let age = || {
+            let made = fs::metadata(&path).and_then(|found| found.modified()).ok()?;
+            now.duration_since(made).ok().filter(|age| *age > MAX_HOLD)
+        };
+        let is_hold = path.extension().is_some_and(|extension| extension == "keep");
+        if is_hold && age().is_some() && fs::read_to_string(&path).is_ok_and(|text| text == HOLD) {
+            let _ = fs::remove_file(&path);
+        }
+    }
 }
 
 /// What is to be put together.
@@ -193,7 +240,7 @@ pub(crate) fn put_together(small: &Small, folder: &Path, objects: &impl Find) ->
         add(&mut pack, data.kind, data.data)?;
     }
     seal(&mut pack)?;
-    keep(&pack, folder)?;
+    keep(&pack, folder, Hold::Never)?;
     let name = pack[pack.len() - 20..].to_vec();
     let name = gix_hash::ObjectId::try_from(name.as_slice()).map_err(io::Error::other)?;
     let new = folder.join(format!("pack-{name}.pack"));
@@ -215,7 +262,7 @@ mod tests {
         for at in 0..number {
             let file = file(at);
             let pack = write([(Kind::Blob, file.as_slice())].into_iter()).unwrap();
-            keep(&pack, &folder.path().join("pack")).unwrap();
+            keep(&pack, &folder.path().join("pack"), Hold::Never).unwrap();
         }
         folder
     }
@@ -239,6 +286,21 @@ mod tests {
             let id = gix_object::compute_hash(gix_hash::Kind::Sha1, Kind::Blob, at.to_string().as_bytes());
             assert!(gix_object::Exists::exists(&objects, &id.unwrap()), "{at}");
         }
+    }
+
+    #[test]
+    fn what_a_killed_process_held_is_let_go_and_what_others_hold_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let packs = folder.path().join("pack");
+        let pack = write([(Kind::Blob, b"1".as_slice())].into_iter()).unwrap();
+        let kept = keep(&pack, &packs, Hold::UntilLetGo).unwrap();
+        let hold = kept.hold.clone().unwrap();
+        fs::write(packs.join("pack-1.keep"), "mine").unwrap();
+        let later = |seconds| SystemTime::now() + Duration::from_secs(seconds);
+        let_old_go(&packs, later(3_500));
+        assert!(hold.exists(), "somebody may be at work");
+        let_old_go(&packs, later(3_700));
+        assert!(!hold.exists() && packs.join("pack-1.keep").exists());
     }
 
     /// What is small as a pack and large in memory is not held there.

@@ -11,7 +11,7 @@ use gix_protocol::handshake::Ref;
 use gix_transport::Service;
 use gix_transport::client::{MessageKind, WriteMode};
 use gix_utils::progress::Discard;
-use lanai_types::RefName;
+use lanai_types::{ByteSize, RefName};
 
 use super::refs::Tip;
 use crate::error::chain;
@@ -33,6 +33,7 @@ pub struct Command {
 pub(crate) struct Receiver {
     link: Link,
     handshake: Handshake,
+    max_listing: ByteSize,
 }
 
 /// What the server said about commands.
@@ -75,21 +76,21 @@ impl Receiver {
             Vec::new(),
             &mut Discard,
         );
-        let handshake = match handshake {
+        let mut handshake = match handshake {
             Ok(handshake) => handshake,
             Err(cause) => return Err(link.explain(chain(&cause))),
         };
         let mut refs = BTreeMap::new();
-        for found in handshake.refs.iter().flatten() {
+        for found in handshake.refs.take().into_iter().flatten() {
             let (Ref::Direct { full_ref_name, object } | Ref::Symbolic { full_ref_name, object, .. }) = found
             else {
                 continue;
             };
             if let Ok(name) = full_ref_name.to_string().parse() {
-                refs.insert(name, Tip { object: *object, commit: *object });
+                refs.insert(name, Tip { object, commit: object });
             }
         }
-        Ok((Self { link, handshake }, refs))
+        Ok((Self { link, handshake, max_listing: limits.max_listing }, refs))
     }
 
     /// Whether all commands of a push can be made to work together or not at all.
@@ -97,9 +98,10 @@ impl Receiver {
         self.handshake.capabilities.contains("atomic")
     }
 
-    /// Sends commands and the objects that they need.
-    pub(crate) fn send(self, commands: &[Command], pack: &[u8]) -> Result<Report, Failure> {
-        let Self { mut link, handshake } = self;
+    /// Sends commands and the objects that they need. Behind the answer further ones may be sent, where this comes back.
+    pub(crate) fn send(self, commands: &[Command], pack: &[u8]) -> Result<(Report, Option<Self>), Failure> {
+        let Self { mut link, handshake, max_listing } = self;
+        link.meter.begin(Step::Listing, max_listing);
         let has = |name: &str| handshake.capabilities.contains(name);
         if !has("report-status") {
             let (remote, what) = (link.remote.clone(), "pushes without a report".to_owned());
@@ -113,14 +115,17 @@ impl Receiver {
             }
         }
         features.push_str(" agent=git/lanai");
-        let result = exchange(&mut link, commands, &features, pack, has("side-band-64k"));
-        result.map_err(|(sent, cause)| match sent {
-            Sent::Nothing => Failure::NotSent(link.explain(cause)),
-            Sent::Something => match link.explain(cause) {
+        match exchange(&mut link, commands, &features, pack, has("side-band-64k")) {
+            Ok(report) => {
+                let again = link.takes_further_questions();
+                Ok((report, again.then_some(Self { link, handshake, max_listing })))
+            }
+            Err((Sent::Nothing, cause)) => Err(Failure::NotSent(link.explain(cause))),
+            Err((Sent::Something, cause)) => Err(match link.explain(cause) {
                 error if is_refusal(&error) => Failure::Refused(error),
                 error => Failure::Lost(error),
-            },
-        })
+            }),
+        }
     }
 }
 

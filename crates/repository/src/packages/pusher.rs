@@ -13,7 +13,7 @@ use super::pack::{self, Kept};
 use super::push::{self, Command, Report};
 use super::queue::{Answer, Item, Job};
 use super::refs::Tip;
-use super::remote::{Call, Door, Remote, value};
+use super::remote::{Call, Door, Remote, Sent, value};
 use super::retry;
 use super::staging::Staging;
 use super::verdict::{Verdict, judge};
@@ -42,6 +42,24 @@ enum Rest {
 
 /// How often a remote may say that refs have moved which have not, before that is taken for a refusal.
 const MAX_UNMOVED: usize = 6;
+
+/// How much of the refs is of this moment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sight {
+    /// All: the remote has just shown them.
+    Whole,
+    /// Those that the requests name; the others are as they were at the last push. Only what works out is built upon it.
+    Partial,
+}
+
+/// What came of staging.
+enum Attempt {
+    Ready(Staged),
+    /// Everybody is answered.
+    Nothing,
+    /// What was seen of the refs is not enough to answer by.
+    LookAgain(Vec<Job>),
+}
 
 /// What is staged for one push.
 struct Staged {
@@ -107,21 +125,28 @@ impl Pusher<'_> {
         // What was sent the last time, and how often nothing had moved although the remote said so.
         let mut last: Option<Intent> = None;
         let mut unmoved = 0;
+        // The first attempt may go on from the push before.
+        let mut sight = Sight::Partial;
         for attempt in 0..self.limits.max_attempts {
-            if attempt > 0 {
+            if attempt > 0 && sight == Sight::Whole {
                 self.pause(attempt);
             }
             if jobs.is_empty() {
                 return Rest::Nothing;
             }
-            let (door, tips) =
-                match retry::patiently(self.call.cancel, self.chance, || self.remote.door(self.call)) {
-                    Ok(opened) => opened,
-                    Err(error) => {
-                        self.answer_all(&jobs, &error.into());
-                        return Rest::Nothing;
-                    }
-                };
+            let again = (attempt == 0).then(|| self.remote.door_again(self.call, &prefixes(&jobs))).flatten();
+            sight = if again.is_some() { Sight::Partial } else { Sight::Whole };
+            let opened = again.map_or_else(
+                || retry::patiently(self.call.cancel, self.chance, || self.remote.door(self.call)),
+                Ok,
+            );
+            let (door, tips) = match opened {
+                Ok(opened) => opened,
+                Err(error) => {
+                    self.answer_all(&jobs, &error.into());
+                    return Rest::Nothing;
+                }
+            };
             if !door.is_atomic() && jobs.len() > 1 {
                 return Rest::OneByOne(jobs);
             }
@@ -134,9 +159,13 @@ impl Pusher<'_> {
                 let error = WriteError::Refused { remote: self.remote.url.clone(), name, words };
                 return Rest::Refused { jobs, error };
             }
-            let staged = match self.stage(jobs, &tips) {
-                Ok(Some(staged)) => staged,
-                Ok(None) => return Rest::Nothing,
+            let staged = match self.stage(jobs, &tips, sight) {
+                Ok(Attempt::Ready(staged)) => staged,
+                Ok(Attempt::Nothing) => return Rest::Nothing,
+                Ok(Attempt::LookAgain(left)) => {
+                    jobs = left;
+                    continue;
+                }
                 Err((left, error)) => {
                     self.answer_all(&left, &error.into());
                     return Rest::Nothing;
@@ -160,10 +189,16 @@ impl Pusher<'_> {
             let sent = if is_atomic {
                 self.remote.send(self.call, door, &intent.commands, &staged.pack)
             } else {
-                self.one_by_one(door, &tips, &intent, &staged.pack)
+                let report = self.one_by_one(door, &tips, &intent, &staged.pack);
+                report.map(|report| Sent { report, door: None })
             };
-            let report = match sent {
-                Ok(report) => report,
+            let Sent { report, door } = match sent {
+                Ok(sent) => sent,
+                Err(push::Failure::NotSent(_)) if sight == Sight::Partial => {
+                    end(Outcome::NotLanded);
+                    jobs = staged.jobs.into_iter().map(|(job, _)| job).collect();
+                    continue;
+                }
                 Err(push::Failure::NotSent(error)) => {
                     end(Outcome::NotLanded);
                     let left: Vec<_> = staged.jobs.into_iter().map(|(job, _)| job).collect();
@@ -182,7 +217,7 @@ impl Pusher<'_> {
                     return Rest::Refused { jobs: left, error };
                 }
                 Err(push::Failure::Lost(error)) => match self.settle(&intent, &staged.pack, error) {
-                    Ok(Outcome::Landed) => Report::default(),
+                    Ok(Outcome::Landed) => Sent { report: Report::default(), door: None },
                     Ok(Outcome::NotLanded | Outcome::Unknown) => {
                         end(Outcome::NotLanded);
                         jobs = staged.jobs.into_iter().map(|(job, _)| job).collect();
@@ -202,6 +237,7 @@ impl Pusher<'_> {
             end(outcome);
             match verdict {
                 Verdict::Landed => {
+                    self.remote.leave_ajar(self.call, door.filter(|_| is_atomic), tips, &intent.commands);
                     self.remember(&staged.jobs);
                     for (job, done) in staged.jobs {
                         self.answer(job.number, Ok(done));
@@ -210,7 +246,7 @@ impl Pusher<'_> {
                 }
                 Verdict::Moved(said) => {
                     words = said;
-                    last = Some(intent);
+                    last = (sight == Sight::Whole).then_some(intent);
                     jobs = staged.jobs.into_iter().map(|(job, _)| job).collect();
                 }
                 Verdict::Named(refused) => {
@@ -275,7 +311,7 @@ impl Pusher<'_> {
         left
     }
 
-    /// Stages all jobs on top of each other. One that does not fit is answered. `None` where nothing is left to push.
+    /// Stages all jobs on top of each other. One that does not fit is answered, if the refs are seen as a whole.
     #[allow(
         clippy::type_complexity,
         reason = "the jobs come back with the error so that they can be answered"
@@ -284,7 +320,8 @@ impl Pusher<'_> {
         &self,
         jobs: Vec<Job>,
         tips: &BTreeMap<RefName, Tip>,
-    ) -> Result<Option<Staged>, (Vec<Job>, Error)> {
+        sight: Sight,
+    ) -> Result<Attempt, (Vec<Job>, Error)> {
         let mut needed = Vec::new();
         for job in &jobs {
             needed.extend(tips.get(job.item.layout.branch.ref_name()).map(|tip| tip.object));
@@ -319,7 +356,8 @@ impl Pusher<'_> {
         let mut refs: Virtual = tips.iter().map(|(name, tip)| (name.clone(), tip.object)).collect();
         let mut staging = Staging::new(&objects);
         let mut staged = Vec::new();
-        for job in jobs {
+        let mut jobs = jobs.into_iter();
+        while let Some(job) = jobs.next() {
             let item = &job.item;
             let made = staging.len();
             let line = &lines[&item.layout.branch];
@@ -334,6 +372,10 @@ impl Pusher<'_> {
             };
             match ground.stage(&item.request.what) {
                 Ok(done) => staged.push((job, done)),
+                Err(_) if sight == Sight::Partial => {
+                    let before = staged.into_iter().map(|(job, _)| job);
+                    return Ok(Attempt::LookAgain(before.chain([job]).chain(jobs).collect()));
+                }
                 Err(unstaged) => {
                     ground.take_back();
                     staging.truncate(made);
@@ -347,15 +389,21 @@ impl Pusher<'_> {
         }
         drop(lines);
         let commands = net(&staged, tips, &refs);
+        if commands.is_empty() && sight == Sight::Partial {
+            return Ok(Attempt::LookAgain(staged.into_iter().map(|(job, _)| job).collect()));
+        }
         if commands.is_empty() {
             // Nothing has to move: it is as it should be.
             for (job, done) in staged {
                 self.answer(job.number, Ok(done));
             }
-            return Ok(None);
+            return Ok(Attempt::Nothing);
         }
         match pack::write(staging.objects()) {
-            Ok(pack) => Ok(Some(Staged { jobs: staged, commands, commits: staging.commits(), pack })),
+            Ok(pack) => {
+                let commits = staging.commits();
+                Ok(Attempt::Ready(Staged { jobs: staged, commands, commits, pack }))
+            }
             Err(cause) => {
                 let error = Error::Protocol { remote: self.remote.url.clone(), cause: cause.to_string() };
                 Err((staged.into_iter().map(|(job, _)| job).collect(), error))
@@ -406,7 +454,7 @@ impl Pusher<'_> {
                 return Ok(Outcome::Landed);
             }
             let sent = if door.is_atomic() {
-                self.remote.send(self.call, door, &intent.commands, pack)
+                self.remote.send(self.call, door, &intent.commands, pack).map(|sent| sent.report)
             } else {
                 self.one_by_one(door, &tips, intent, pack)
             };
@@ -513,7 +561,7 @@ impl Pusher<'_> {
                 Some(door) => door,
                 None => self.remote.door(self.call).map_err(push::Failure::Lost)?.0,
             };
-            let report = self.remote.send(self.call, opened, &part, pack)?;
+            let Sent { report, .. } = self.remote.send(self.call, opened, &part, pack)?;
             let is_bad = report.unpack.is_some() || report.refs.values().any(Option::is_some);
             whole.words.push_str(&report.words);
             whole.refs.extend(report.refs);
@@ -574,6 +622,16 @@ impl Pusher<'_> {
             let _ = self.remote.send(self.call, door, &open, &empty);
         }
     }
+}
+
+/// What the names of all refs begin with that requests name.
+fn prefixes(jobs: &[Job]) -> Vec<String> {
+    let mut all = BTreeSet::new();
+    for Job { item, .. } in jobs {
+        all.insert(item.layout.branch.ref_name().to_string());
+        all.extend(item.request.what.package().into_iter().flat_map(|package| item.layout.prefixes(package)));
+    }
+    all.into_iter().collect()
 }
 
 /// What moves in all: refs that are moved twice move once, and what is made and deleted again does not move at all.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 use gix_hash::ObjectId;
 use gix_transport::Service;
@@ -13,7 +14,7 @@ use super::intent::Outcome;
 use super::layout::Branch;
 use super::objects::{ObjectCache, Objects, Space};
 use super::own::{self, Swap};
-use super::pack::{self, Kept};
+use super::pack::{self, Hold, Kept};
 use super::push::{self, Command, Receiver, Report};
 use super::queue;
 use super::refs::{Refs, Tip};
@@ -47,6 +48,8 @@ pub(crate) struct Remote {
     /// The published past of each branch that somebody publishes to.
     pub(crate) lines: Mutex<HashMap<Branch, MainLine>>,
     pub(crate) queue: queue::Queue,
+    /// What the last push left.
+    ajar: Mutex<Option<Ajar>>,
     /// What was wrong with a copy of these refs that had just been fetched.
     incurable: Mutex<Option<(String, Refs)>>,
 }
@@ -63,7 +66,27 @@ pub(crate) struct Call<'a> {
 /// A remote that has shown its refs and waits for commands.
 pub(crate) enum Door {
     Own,
-    Push(Box<Receiver>),
+    Push(Box<Pushing>),
+}
+
+/// The conversation in which commands are sent, and the one in which refs are asked for, where there is one.
+pub(crate) struct Pushing {
+    receiver: Receiver,
+    session: Option<Session>,
+}
+
+/// What a remote said to commands, and the door, if it can be used once more.
+pub(crate) struct Sent {
+    pub(crate) report: Report,
+    pub(crate) door: Option<Door>,
+}
+
+/// A door that was used a moment ago, and all refs as they were then.
+struct Ajar {
+    pushing: Box<Pushing>,
+    tips: BTreeMap<RefName, Tip>,
+    access: Access,
+    since: Instant,
 }
 
 impl Remote {
@@ -85,6 +108,7 @@ impl Remote {
             history: Mutex::new(history),
             lines: Mutex::default(),
             queue: queue::Queue::default(),
+            ajar: Mutex::default(),
             incurable: Mutex::default(),
         })
     }
@@ -301,9 +325,55 @@ impl Remote {
             Route::Own(_) => Ok((Door::Own, self.refs(call, &Refs::default())?.tips)),
             Route::Near(_) | Route::Far => {
                 let (receiver, tips) = Receiver::open(&self.opening(call)?, &call.remotes.options().limits)?;
-                Ok((Door::Push(Box::new(receiver)), tips))
+                Ok((Door::Push(Box::new(Pushing { receiver, session: None })), tips))
             }
         }
+    }
+
+    /// The same behind a push that landed a moment ago, without a greeting that lists all refs. Those whose names begin with one of the
+    /// prefixes are as they are now, others as they were. `None` where that cannot be had: then a door is opened.
+    pub(crate) fn door_again(
+        &self,
+        call: Call<'_>,
+        prefixes: &[String],
+    ) -> Option<(Door, BTreeMap<RefName, Tip>)> {
+        let ajar = self.ajar.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let Ajar { pushing, mut tips, access, since } = ajar;
+        if access != *call.access || since.elapsed() > MAX_AJAR {
+            return None;
+        }
+        let session = match pushing.session {
+            Some(session) => session,
+            None => Session::open(&self.opening(call).ok()?, call.progress).ok()?,
+        };
+        if !session.lists_by_prefix() {
+            return None;
+        }
+        let (session, listed) = session.refs(prefixes, call.progress).ok()?;
+        let is_asked = |name: &RefName| prefixes.iter().any(|prefix| name.as_str().starts_with(prefix));
+        tips.retain(|name, _| !is_asked(name));
+        tips.extend(Refs::of(&listed).tips.into_iter().filter(|(name, _)| is_asked(name)));
+        let pushing = Pushing { receiver: pushing.receiver, session: Some(session) };
+        Some((Door::Push(Box::new(pushing)), tips))
+    }
+
+    /// Leaves a door ajar for those who come next, with the refs as commands left them that landed.
+    pub(crate) fn leave_ajar(
+        &self,
+        call: Call<'_>,
+        door: Option<Door>,
+        mut tips: BTreeMap<RefName, Tip>,
+        landed: &[Command],
+    ) {
+        let Some(Door::Push(pushing)) = door else { return };
+        for command in landed {
+            match command.new.and_then(|new| crate::tree::git_id(new).ok()) {
+                Some(object) => tips.insert(command.name.clone(), Tip { object, commit: object }),
+                None => tips.remove(&command.name),
+            };
+        }
+        let ajar = Ajar { pushing, tips, access: call.access.clone(), since: Instant::now() };
+        *self.ajar.lock().unwrap_or_else(PoisonError::into_inner) = Some(ajar);
     }
 
     /// Fetches commits that a door has shown, if they are not here.
@@ -330,20 +400,22 @@ impl Remote {
         if let Route::Own(folder) = &self.route {
             let packs = folder.join("objects/pack");
             let guard = own::look(folder).map_err(failed("cannot look at", folder))?;
-            let kept = pack::keep(staged, &packs).map_err(failed("cannot write to", &packs))?;
+            let kept = pack::keep(staged, &packs, Hold::UntilLetGo);
+            let kept = kept.map_err(failed("cannot write to", &packs))?;
             drop(guard);
             return Ok(kept);
         }
         let guard = self.mirror.lock(Use::Write, call.cancel, call.progress)?;
         let packs = guard.staged().join("pack");
-        pack::keep(staged, &packs).map_err(failed("cannot write to", &packs))
+        pack::keep(staged, &packs, Hold::Never).map_err(failed("cannot write to", &packs))
     }
 
     /// Puts what was kept where it belongs, now that the outcome is known.
     pub(crate) fn settle(&self, call: Call<'_>, kept: Kept, outcome: Outcome) -> Result<(), Error> {
         match (&self.route, outcome) {
+            (_, Outcome::Unknown) => {}
             // In a repository of our own others may build upon the objects already.
-            (_, Outcome::Unknown) | (Route::Own(_), Outcome::Landed | Outcome::NotLanded) => {}
+            (Route::Own(_), Outcome::Landed | Outcome::NotLanded) => kept.let_go(),
             (Route::Near(_), Outcome::Landed | Outcome::NotLanded) | (Route::Far, Outcome::NotLanded) => {
                 kept.remove();
             }
@@ -379,6 +451,7 @@ impl Remote {
         let Route::Own(folder) = &self.route else { return Ok(()) };
         let packs = folder.join("objects/pack");
         let fail = failed("cannot put packs together in", &packs);
+        pack::let_old_go(&packs, SystemTime::now());
         let Some(small) = pack::too_many(&packs).map_err(&fail)? else { return Ok(()) };
         let guard = own::work(folder).map_err(failed("cannot lock", folder))?;
         let objects = Objects::open(&folder.join("objects"), &self.cache, self.space).map_err(&fail)?;
@@ -395,12 +468,17 @@ impl Remote {
         door: Door,
         commands: &[Command],
         pack: &[u8],
-    ) -> Result<Report, push::Failure> {
+    ) -> Result<Sent, push::Failure> {
         let receiver = match door {
-            Door::Push(receiver) => return receiver.send(commands, pack),
+            Door::Push(pushing) => {
+                let Pushing { receiver, session } = *pushing;
+                let (report, receiver) = receiver.send(commands, pack)?;
+                let door = receiver.map(|receiver| Door::Push(Box::new(Pushing { receiver, session })));
+                return Ok(Sent { report, door });
+            }
             Door::Own => match &self.route {
                 Route::Own(folder) => folder,
-                Route::Near(_) | Route::Far => return Ok(Report::default()),
+                Route::Near(_) | Route::Far => return Ok(Sent { report: Report::default(), door: None }),
             },
         };
         let objects = self.objects(call).map_err(push::Failure::NotSent)?;
@@ -417,7 +495,7 @@ impl Remote {
         for command in commands {
             report.refs.insert(command.name.to_string(), reason.clone());
         }
-        Ok(report)
+        Ok(Sent { report, door: None })
     }
 }
 
@@ -425,7 +503,7 @@ impl Door {
     pub(crate) fn is_atomic(&self) -> bool {
         match self {
             Self::Own => true,
-            Self::Push(receiver) => receiver.is_atomic(),
+            Self::Push(pushing) => pushing.receiver.is_atomic(),
         }
     }
 }
@@ -441,6 +519,9 @@ fn trouble(failure: &Failure) -> String {
 
 /// How often the refs of a repository on this machine are listed until nobody packed them meanwhile.
 const MAX_LOOKS: usize = 50;
+
+/// How long a door is ajar: servers close connections on which nothing happens.
+const MAX_AJAR: Duration = Duration::from_secs(5);
 
 /// How many packs of pushes with an unknown outcome are kept.
 const MAX_STAGED: usize = 256;

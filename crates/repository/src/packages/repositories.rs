@@ -21,7 +21,6 @@ use super::refs::Refs;
 use super::remote::{Call, Remote, Route};
 use super::retry::{self, Chance, Class};
 use super::staging::Staging;
-use crate::mirror::failed;
 use crate::secret::Access;
 use crate::tree::{Failure, Reader, git_id};
 use crate::{
@@ -122,14 +121,7 @@ impl Repositories {
     /// # Errors
     /// When there is one of this name, or the folder cannot be written.
     pub fn create(&self, name: &RepositoryName, branch: &super::Branch) -> Result<RemoteUrl, Error> {
-        let folder = self.settings.own.join(format!("{name}.git"));
-        own::create(&folder, branch.as_str()).map_err(failed("cannot make the repository", &folder))?;
-        let address = format!("file://{}", folder.display());
-        address.parse().map_err(|cause: crate::url::Error| Error::File {
-            what: "cannot use the address of",
-            path: folder,
-            cause: cause.to_string(),
-        })
+        own::create_at(&self.settings.own.join(format!("{name}.git")), branch.as_str())
     }
 
     /// A handle on a repository. Nothing is asked of it yet.

@@ -1,5 +1,6 @@
 //! Packages in Git: real git serves, pushes beside us and judges.
 
+mod ajar;
 mod credentials;
 mod crowd;
 mod group;
