@@ -48,7 +48,8 @@ impl Format {
         match self {
             Self::Json => "application/json",
             Self::Yaml => "application/yaml",
-            Self::OpenApiProtobuf => "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+            // Asked for with an `@`, which readers of media types refuse in an answer.
+            Self::OpenApiProtobuf => "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
             Self::Discovery => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
             Self::Text => "text/plain; charset=utf-8",
         }
@@ -108,7 +109,7 @@ impl<'a> Term<'a> {
             "application/json" | "*/*" | "application/*" => Format::Json,
             "application/yaml" => Format::Yaml,
             media if media == Format::OpenApiProtobuf.media_type() => Format::OpenApiProtobuf,
-            "application/com.github.proto-openapi.spec.v2.v1.0+protobuf" => Format::OpenApiProtobuf,
+            lanai_api::openapi::MEDIA_TYPE => Format::OpenApiProtobuf,
             _ => return None,
         };
         let shape = match (self.get("as"), self.get("g"), self.get("v")) {

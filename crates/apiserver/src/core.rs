@@ -101,12 +101,7 @@ impl Core {
     /// What must still hold when something is created in a namespace: that it is as it was, and not on its way out.
     pub(crate) async fn namespace_holds(&self, call: &Call, name: &str) -> Result<Option<Condition>, Status> {
         let Some(namespace) = call.namespace() else { return Ok(None) };
-        let registry = &self.follower.snapshot().registry;
-        let kind = registry.all().find(|kind| kind.special == Special::Namespace);
-        let kind = kind.ok_or_else(|| Status::internal("namespaces are not served"))?;
-        let key = kind.key(None, namespace)?;
-        let found = self.store.get(&key).await?;
-        let stored = found.ok_or_else(|| Status::not_found(&kind.resource(), namespace))?;
+        let stored = self.namespace(namespace).await?;
         if meta::is_terminating(&row::decode(&stored)?) {
             let why = format!(
                 "unable to create new content in namespace {namespace} because it is being terminated"
@@ -117,7 +112,20 @@ impl Core {
                 "metadata.namespace",
             ));
         }
-        Ok(Some(Condition::Presence { key, expected: Presence::At(stored.revision) }))
+        Ok(Some(Condition::Presence { key: stored.key, expected: Presence::At(stored.revision) }))
+    }
+
+    /// Whether a namespace is on its way out.
+    pub(crate) async fn is_ending(&self, namespace: &str) -> Result<bool, Status> {
+        Ok(meta::is_terminating(&row::decode(&self.namespace(namespace).await?)?))
+    }
+
+    async fn namespace(&self, name: &str) -> Result<Stored, Status> {
+        let registry = &self.follower.snapshot().registry;
+        let kind = registry.all().find(|kind| kind.special == Special::Namespace);
+        let kind = kind.ok_or_else(|| Status::internal("namespaces are not served"))?;
+        let found = self.store.get(&kind.key(None, name)?).await?;
+        found.ok_or_else(|| Status::not_found(&kind.resource(), name))
     }
 
     /// What the write of a definition takes along, so that no two of one group get the same names at the same moment: a row of the group that each of

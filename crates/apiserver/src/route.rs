@@ -160,6 +160,9 @@ pub(crate) async fn objects(inner: &Inner, verb: Verb, call: &Call) -> Result<Re
         let sub = call.version()?.sub_resource(name).ok_or_else(Status::no_such_path)?;
         return side(inner, verb, call, sub).await;
     }
+    if verb == Verb::DeleteCollection && call.query.flag("unregister") {
+        return delete::unregister(core, call).await;
+    }
     if !call.kind.info.allows(verb) {
         return Err(match &call.kind.backing {
             Backing::Virtual(kept) => kept.not_allowed(verb),

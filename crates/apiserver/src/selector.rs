@@ -130,11 +130,6 @@ impl Selection {
             (found == test.value) == (test.operator == Operator::Is)
         })
     }
-
-    /// True when the key has nothing to decide.
-    pub fn is_for_store_only(&self) -> bool {
-        self.names.is_empty()
-    }
 }
 
 struct FieldTerm {

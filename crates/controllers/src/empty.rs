@@ -38,7 +38,8 @@ impl Left {
 /// Objects of virtual kinds are unregistered where they are those of a namespace: what they stand for stays.
 pub(crate) async fn empty(context: &Context, kind: &Kind, namespace: Option<&str>) -> Result<Left, Error> {
     let api = kind.api(&context.client, namespace);
-    if let (Backing::Virtual, Some(_)) = (kind.backing, namespace) {
+    let is_unregistered = kind.backing == Backing::Virtual && namespace.is_some();
+    if is_unregistered {
         let request =
             http::Request::delete(format!("{}?unregister=true", api.resource_url())).body(Vec::new())?;
         context.client.request_text(request).await?;
@@ -46,7 +47,12 @@ pub(crate) async fn empty(context: &Context, kind: &Kind, namespace: Option<&str
     let mut left = Left::default();
     let mut params = ListParams::default().limit(PAGE);
     loop {
-        let page = api.list_metadata(&params).await?;
+        let mut page = api.list_metadata(&params).await?;
+        if is_unregistered {
+            // Whatever is there again goes the same way next time.
+            page.items.iter().for_each(|item| left.add(&item.metadata));
+            page.items.clear();
+        }
         let (client, kind) = (&context.client, kind);
         let mut deleted = iter(page.items)
             .map(|item| async move {

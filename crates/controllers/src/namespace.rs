@@ -15,7 +15,7 @@ use std::time::Duration;
 use crate::controller::{Context, Controller, Error, code, found};
 use crate::empty::{Left, empty};
 use crate::hub::Change;
-use crate::kind::{Kind, KindId};
+use crate::kind::{Backing, Kind, KindId};
 use crate::work::Next;
 
 /// What holds a namespace until it is empty.
@@ -73,10 +73,15 @@ impl Controller for Namespaces {
         }
         let (mut remaining, mut failed) = (BTreeMap::new(), Vec::new());
         for kind in in_namespaces(&context.kinds.all()) {
+            if is_needed_by_others(&kind) && !(remaining.is_empty() && failed.is_empty()) {
+                continue;
+            }
             match empty(context, &kind, Some(name)).await {
                 Ok(left) if left.count == 0 => {}
                 Ok(left) => {
-                    remaining.insert(kind.id(), (left, kind.is_watched()));
+                    // What is unregistered goes by asking again, not by somebody who lets it go.
+                    let goes_alone = kind.is_watched() && kind.backing == Backing::Stored;
+                    remaining.insert(kind.id(), (left, goes_alone));
                 }
                 // A kind that is not there any more has no objects.
                 Err(Error::Api(error)) if code(&error) == Some(404) => {}
@@ -97,7 +102,7 @@ impl Controller for Namespaces {
         if !failed.is_empty() {
             return Err(Error::Unfinished(failed.join("; ")));
         }
-        let is_blind = remaining.values().any(|(_, is_watched)| !is_watched);
+        let is_blind = remaining.values().any(|(_, goes_alone)| !goes_alone);
         Ok(if is_blind { Next::After(LOOK_AGAIN) } else { Next::Done })
     }
 }
@@ -107,11 +112,15 @@ fn is_held(namespace: &DynamicObject) -> bool {
     finalizers.into_iter().flatten().any(|one| one == FINALIZER)
 }
 
-/// The kinds in namespaces; what gives rights goes last, for others may need their rights to let go.
+/// Whether others may need its objects to let go: rights, and what a repository is reached with.
+fn is_needed_by_others(kind: &Kind) -> bool {
+    kind.group == "rbac.authorization.k8s.io" || kind.is("", "ServiceAccount") || kind.is("", "Secret")
+}
+
+/// The kinds in namespaces; what others need goes last.
 fn in_namespaces(kinds: &[std::sync::Arc<Kind>]) -> Vec<std::sync::Arc<Kind>> {
     let mut kinds: Vec<_> = kinds.iter().filter(|kind| kind.is_namespaced()).cloned().collect();
-    let is_right = |kind: &Kind| kind.group == "rbac.authorization.k8s.io" || kind.is("", "ServiceAccount");
-    kinds.sort_by_key(|kind| is_right(kind));
+    kinds.sort_by_key(|kind| is_needed_by_others(kind));
     kinds
 }
 

@@ -8,9 +8,14 @@ use tower::ServiceExt;
 
 /// A client inside of the process, which acts as the controllers.
 pub(crate) fn client(api: &ApiServer) -> kube::Client {
-    let service = api.acting_as(Identity::server("controllers"));
-    let named = service.map_request(|mut request: http::Request<kube::client::Body>| {
-        request.headers_mut().insert(USER_AGENT, HeaderValue::from_static("lanai-controllers"));
+    acting_as(api, Identity::server("controllers"), "lanai-controllers")
+}
+
+/// A client inside of the process, which acts as somebody.
+pub(crate) fn acting_as(api: &ApiServer, identity: Identity, program: &'static str) -> kube::Client {
+    let service = api.acting_as(identity);
+    let named = service.map_request(move |mut request: http::Request<kube::client::Body>| {
+        request.headers_mut().insert(USER_AGENT, HeaderValue::from_static(program));
         request
     });
     kube::Client::new(named, "default")

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use lanai_apiserver::identity::MASTERS;
 use lanai_apiserver::tokens::{BadKey, TokenKey};
 use lanai_apiserver::{
-    ApiServer, Authentication, Backing, Chance, Clock, Limits, Registered, Registry, StaticTokens, Status,
+    ApiServer, Authentication, Backing, Chance, Clock, Identity, Limits, Registered, Registry, StaticTokens,
+    Status,
 };
 use lanai_controllers::function_config::FunctionIndex;
 use lanai_engine::Engine;
@@ -26,6 +28,8 @@ use crate::listen::{self, Authorities, Tls};
 pub const RENEWAL_EVERY: Duration = Duration::from_hours(1);
 /// The certificate and key of the user in the kubeconfig.
 const ADMIN: &str = "admin.pem";
+/// The user in the kubeconfig.
+const ADMIN_USER: &str = "lanai-admin";
 /// Who signs tokens.
 const ISSUER: &str = "https://kubernetes.default.svc";
 
@@ -196,6 +200,12 @@ impl Server {
         self.address
     }
 
+    /// A client inside of this process that acts as the user of the kubeconfig. `program` is the name that it gives.
+    pub fn client(&self, program: &'static str) -> kube::Client {
+        let identity = Identity::known(ADMIN_USER, [MASTERS.to_owned()]);
+        crate::controllers::acting_as(&self.api, identity, program)
+    }
+
     /// The API, for parts of this process.
     pub fn api(&self) -> ApiServer {
         self.api.clone()
@@ -251,7 +261,7 @@ impl Renewal {
         let pair = if let Some(pair) = kept.filter(|pair| !certificates::is_due(&pair.certificate, now)) {
             pair
         } else {
-            let pair = self.authority.user("lanai-admin", &["system:masters"], now)?;
+            let pair = self.authority.user(ADMIN_USER, &[MASTERS], now)?;
             self.data.write(ADMIN, pair.to_pem().as_bytes(), Readers::Owner)?;
             pair
         };

@@ -315,15 +315,22 @@ func elect(ctx context.Context, config *rest.Config) error {
 			Client:     client.CoordinationV1(),
 			LockConfig: resourcelock.ResourceLockConfig{Identity: name},
 		}
-		go leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
-			Lock: lock, ReleaseOnCancel: true,
-			LeaseDuration: 4 * time.Second, RenewDeadline: 3 * time.Second, RetryPeriod: 200 * time.Millisecond,
-			Callbacks: leaderelection.LeaderCallbacks{
-				OnStartedLeading: func(context.Context) { led <- name },
-				OnStoppedLeading: func() {},
-			},
-		})
-		return cancel
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
+				Lock: lock, ReleaseOnCancel: true,
+				LeaseDuration: 20 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 200 * time.Millisecond,
+				Callbacks: leaderelection.LeaderCallbacks{
+					OnStartedLeading: func(context.Context) { led <- name },
+					OnStoppedLeading: func() {},
+				},
+			})
+		}()
+		return func() {
+			cancel()
+			<-done
+		}
 	}
 	first := candidate("first")
 	if name := <-led; name != "first" {
@@ -337,6 +344,14 @@ func elect(ctx context.Context, config *rest.Config) error {
 	case <-time.After(time.Second):
 	}
 	first()
+	// Who stops gives the lease back: it has no holder then, or a new one, long before its time is over.
+	lease, err := client.CoordinationV1().Leases("default").Get(ctx, "election", metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity == "first" {
+		return errors.New("the first has stopped, and still holds the lease")
+	}
 	select {
 	case name := <-led:
 		if name != "second" {

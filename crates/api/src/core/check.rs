@@ -241,7 +241,29 @@ fn lease(new: &Value, causes: &mut Vec<Cause>) {
         let detail = "must be greater than or equal to 0";
         causes.push(Cause::invalid(&spec.child("leaseTransitions"), count, detail));
     }
-    if new["spec"]["holderIdentity"] == "" {
-        causes.push(Cause::invalid(&spec.child("holderIdentity"), "", "must not be empty"));
+    let text = |field: &str| new["spec"][field].as_str();
+    if let Some(strategy) = text("strategy") {
+        lease_strategy(strategy, &spec.child("strategy"), causes);
+    }
+    // An empty holder is nobody: so clients give a lease back.
+    if text("preferredHolder").is_some_and(|holder| !holder.is_empty())
+        && text("strategy").unwrap_or("").is_empty()
+    {
+        let detail = "may only be specified if `strategy` is defined";
+        causes.push(Cause::forbidden(&spec.child("preferredHolder"), detail));
+    }
+}
+
+/// How candidates for a lease are compared: a name that Kubernetes knows, or a qualified one of somebody else.
+fn lease_strategy(strategy: &str, at: &FieldPath, causes: &mut Vec<Cause>) {
+    const KNOWN: &str = "OldestEmulationVersion";
+    if !strategy.contains('/') {
+        if strategy != KNOWN {
+            causes.push(Cause::not_supported(at, strategy, &[KNOWN]));
+        }
+        return;
+    }
+    for wrong in names::qualified_name(strategy) {
+        causes.push(Cause::invalid(at, strategy, wrong));
     }
 }

@@ -2,6 +2,7 @@
 
 mod documents;
 mod kinds;
+mod leases;
 mod protobuf;
 mod recorded;
 mod schemas;

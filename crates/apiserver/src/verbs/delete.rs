@@ -68,16 +68,30 @@ pub(crate) async fn delete(core: &Core, call: &Call) -> Result<Reply, Status> {
     }
 }
 
+/// `DELETE` of a collection with `unregister=true`: what a virtual kind has in a namespace that is being deleted is forgotten, and what it
+/// stands for stays.
+///
+/// # Errors
+/// For other kinds, and while the namespace is there to stay.
+pub(crate) async fn unregister(core: &Core, call: &Call) -> Result<Reply, Status> {
+    let (Backing::Virtual(writer), Some(namespace)) = (&call.kind.backing, call.namespace()) else {
+        return Err(Status::method_not_allowed());
+    };
+    if !core.is_ending(namespace).await? {
+        let why = format!("namespace \"{namespace}\" is not being deleted");
+        return Err(Status::bad_request(why));
+    }
+    if options(call)?.dry_run == DryRun::No {
+        writer.unregister(namespace).await?;
+    }
+    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
+    Ok(Reply::value(StatusCode::OK, call.accept.format, &status))
+}
+
 /// `DELETE` of a collection.
 pub(crate) async fn delete_collection(core: &Core, call: &Call) -> Result<Reply, Status> {
     let options = options(call)?;
     let selection = read::selection(call)?;
-    if let (Backing::Virtual(writer), Some(namespace), true) =
-        (&call.kind.backing, call.namespace(), selection.is_for_store_only())
-        && call.query.flag("unregister")
-    {
-        writer.unregister(namespace).await?;
-    }
     let wanted = ListOptions { moment: Moment::Latest, limit: None };
     let page = read::page(core, &selection, &wanted).await?;
     let mut items = Vec::new();

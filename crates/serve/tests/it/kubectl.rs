@@ -140,6 +140,13 @@ fn kubectl_explains_and_validates() {
     let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: default}\ndta: {a: b}\n";
     let refused = kubectl.run(&["apply", "-f", "-"], map).unwrap_err();
     assert!(refused.contains("unknown field \"dta\""), "{refused}");
+    // Kinds that are not described are looked for in the older document, which comes as protobuf.
+    let list =
+        "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: listed}}\n";
+    assert!(kubectl.apply(list).contains("configmap/listed created"));
+    let unknown =
+        kubectl.run(&["create", "-f", "-"], "apiVersion: x.org/v1\nkind: Nobody\nmetadata: {name: a}\n");
+    assert!(unknown.unwrap_err().contains("no matches for kind \"Nobody\""));
     kubectl.apply(&boat.replace("sials", "sails"));
     assert_eq!(kubectl.ok(&["get", "boat", "b", "-o", "jsonpath={.spec.sails}"]), "3");
 }

@@ -1,5 +1,7 @@
 //! Package revisions, with kubectl, over a Git server that asks for a password.
 
+mod namespace;
+
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
