@@ -62,6 +62,10 @@ pub enum Failing {
     /// What it wrote cannot be read as a list of resources.
     #[error("what the function wrote is no list of resources: {0}")]
     Output(String),
+    /// It wrote nothing at all, though there were resources. A mutator that keeps none of them says so in a list without items; of a
+    /// validator nothing is expected.
+    #[error("the function wrote nothing; one that keeps no resource writes a list without items")]
+    Silent,
     /// It wanted more than it may have.
     #[error("function exceeded a limit: {0}")]
     Limit(String),

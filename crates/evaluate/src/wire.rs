@@ -10,6 +10,8 @@ use lanai_krm::resource::annotation;
 use lanai_krm::{Resource, ResourceId, ResourceList, adopt, resource_list};
 use lanai_yaml::{Content, Document, NodeMut, NodeRef, SequenceIndent, detect_sequence_indent, edit};
 
+use crate::error::Failing;
+
 /// A list that is on its way to a function.
 #[derive(Clone, Debug)]
 pub struct Sent {
@@ -32,6 +34,9 @@ struct Place(Option<String>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// It has no content, though there were resources.
+    #[error("the function wrote nothing; one that keeps no resource writes a list without items")]
+    Nothing,
     /// It is no list of resources.
     #[error(transparent)]
     List(#[from] resource_list::Error),
@@ -76,13 +81,24 @@ pub fn send(list: &ResourceList) -> Result<Sent, Error> {
     Ok(Sent { text: list.to_string(), items })
 }
 
+impl From<Error> for Failing {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Nothing => Self::Silent,
+            Error::List(_) | Error::Mismatched { .. } | Error::Annotations { .. } => {
+                Self::Output(error.to_string())
+            }
+        }
+    }
+}
+
 impl Sent {
     /// What the function reads.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Reads what the function wrote. A text without content is a list without items.
+    /// Reads what the function wrote.
     ///
     /// A resource that was sent comes back as it was but for what the function changed, with its origin; a new place that the
     /// function gave it is an annotation, and an empty index says that it has none in its new file. A function that forgets
@@ -90,10 +106,14 @@ impl Sent {
     /// are new, and say where they stand as the function left it.
     ///
     /// # Errors
-    /// When it is no list, or contradicts itself.
+    /// When it is no list, or contradicts itself. A text without content is a list only where there were no resources: a program
+    /// that was not made to be a function must not delete a package.
     pub fn receive(&self, text: &str) -> Result<ResourceList, Error> {
-        let mut list =
-            if text.trim().is_empty() { ResourceList::default() } else { ResourceList::parse(text)? };
+        let mut list = match text.trim() {
+            "" if self.items.is_empty() => ResourceList::default(),
+            "" => return Err(Error::Nothing),
+            _ => ResourceList::parse(text)?,
+        };
         let mut left: HashMap<usize, &Item> = self.items.iter().enumerate().collect();
         for resource in &mut list.items {
             let number = [annotation::ID, annotation::LEGACY_ID]

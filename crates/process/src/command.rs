@@ -14,7 +14,7 @@ use rustix::process::Uid;
 use crate::cage::plan::VARIABLE;
 use crate::child::Child;
 use crate::connection::Connection;
-use crate::run::{self, Finished};
+use crate::run::{self, Finished, Status};
 use crate::{Error, Killer};
 
 /// A program and everything that it is given.
@@ -127,6 +127,20 @@ impl Command {
         let child = self.start()?;
         watch(child.killer());
         run::to_the_end(child, &self.name(), input, limits)
+    }
+
+    /// Runs the program to its end where this process is: with its standard input and outputs, and its terminal. For editors, which
+    /// people leave when they like.
+    ///
+    /// # Errors
+    /// When it cannot be started, or not be waited for.
+    pub fn attend(&self) -> Result<Status, Error> {
+        let mut command = self.as_child();
+        command.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
+        // Where a terminal is, only the group of the one who reads it may do so.
+        let group = rustix::process::getpgrp().as_raw_nonzero().get();
+        command.process_group(group);
+        command.status().map(Status::of).map_err(|cause| self.not_started(cause))
     }
 
     /// Starts the program and talks to it over its standard input and output.

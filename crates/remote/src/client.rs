@@ -143,14 +143,15 @@ impl Evaluator for Remote {
             Ok(Ok(answer)) => answer,
         };
         let stderr = String::from_utf8_lossy(&answer.log).into_owned();
-        let text = std::str::from_utf8(&answer.resource_list).map_err(|cause| cause.to_string());
-        let list = text.and_then(|text| sent.receive(text).map_err(|cause| cause.to_string()));
+        let text = std::str::from_utf8(&answer.resource_list);
+        let list = match text {
+            Ok(text) => sent.receive(text).map_err(Failing::from),
+            Err(cause) => Err(Failing::Output(cause.to_string())),
+        };
         match list {
             Ok(list) => Ok(Response { list, stderr, evaluator: NAME, exit_code: 0 }),
-            Err(cause) => {
-                let failed =
-                    Failed { why: Failing::Output(cause), exit_code: 1, results: Vec::new(), stderr };
-                Err(Error::Failed(Box::new(failed)))
+            Err(why) => {
+                Err(Error::Failed(Box::new(Failed { why, exit_code: 1, results: Vec::new(), stderr })))
             }
         }
     }

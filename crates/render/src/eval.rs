@@ -1,7 +1,7 @@
 //! One function on a whole tree, without pipelines.
 
 use lanai_evaluate::{Evaluator, FunctionRef};
-use lanai_krm::kptfile::RenderStatus;
+use lanai_krm::kptfile::{RenderStatus, Stage};
 use lanai_krm::package::{Folder, Placed};
 use lanai_krm::resource::Origin;
 use lanai_krm::{Package, Resource, Selector};
@@ -158,6 +158,7 @@ async fn call(
     };
     let call = Call {
         function: &step.function,
+        stage: Stage::Mutators,
         config: step.config.as_ref(),
         selectors: &step.selectors,
         exclude: &step.exclude,

@@ -90,6 +90,8 @@ impl Ready<'_> {
 /// A call of one function.
 pub(crate) struct Call<'a> {
     pub function: &'a FunctionRef,
+    /// Of validators, the resources that they give back do not count.
+    pub stage: Stage,
     pub config: Option<&'a Resource>,
     pub selectors: &'a [Selector],
     pub exclude: &'a [Selector],
@@ -263,6 +265,7 @@ impl<'a> Run<'a> {
         let config = ready.configured(items);
         let call = Call {
             function: &ready.function,
+            stage: ready.stage,
             config: config.as_ref(),
             selectors: &ready.step.selectors,
             exclude: &ready.step.exclude,
@@ -431,6 +434,12 @@ impl<'a> Run<'a> {
         let deadline = self.deadline();
         let response = match self.evaluator.evaluate(request, &deadline).await {
             Ok(response) => response,
+            Err(EvaluateError::Failed(failed))
+                if call.stage == Stage::Validators && failed.why == Failing::Silent =>
+            {
+                let selected = chosen.map(<[usize]>::len);
+                return Ok(Passed { results: Vec::new(), stderr: failed.stderr, selected });
+            }
             Err(error) => {
                 self.given.lost = given.is_none().then_some(number);
                 self.given.kept = given;

@@ -147,7 +147,7 @@ pub async fn render(
     let Concluded { package: mut after, items, mut outcome } =
         conclude(package, reading.ok().as_ref(), done, held, on_failure, fails);
     if options.status == StatusPolicy::Write
-        && let Err(error) = status::write(&mut after, &outcome, &steps, &options.limits)
+        && let Err(error) = status::write(&mut after, package, &outcome, &steps, &options.limits)
         && matches!(outcome, Outcome::Success)
     {
         // A Kptfile that told of an earlier render would not be true of this one.

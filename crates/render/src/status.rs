@@ -16,10 +16,14 @@ const RENDERED: &str = "Rendered";
 /// Sets the condition and the steps in the root Kptfile. A package without one, or with one that cannot be read any more, is left
 /// as it is. Where there is no room for the steps, the condition is set alone.
 ///
+/// A render that changed nothing (`before` is what it began with) leaves the reports of an earlier one on the same steps: they tell how
+/// the package came to be, and whoever renders what was rendered finds the same bytes.
+///
 /// # Errors
 /// When there is no room for the condition either, or it cannot be set in this Kptfile.
 pub(crate) fn write(
     package: &mut Package,
+    before: &Package,
     outcome: &Outcome,
     steps: &RenderStatus,
     limits: &RenderLimits,
@@ -30,6 +34,9 @@ pub(crate) fn write(
         return Ok(());
     };
     let Ok(kptfile) = Kptfile::parse(text) else { return Ok(()) };
+    if matches!(outcome, Outcome::Success) && tells_already(&kptfile, steps) && package == before {
+        return Ok(());
+    }
     let mode = file.mode();
     let ran = !steps.mutation_steps.is_empty() || !steps.validation_steps.is_empty();
     let told = |condition: Condition, steps: Option<RenderStatus>| {
@@ -51,6 +58,27 @@ pub(crate) fn write(
     let note = format!("the steps were left out: {error}");
     short.message = if short.message.is_empty() { note } else { format!("{}\n{note}", short.message) };
     package.insert(path, told(short, None)?).map(|_| ()).map_err(|error| error.to_string())
+}
+
+/// Whether a Kptfile tells of a successful render by the same steps; of mutators, what they reported does not count.
+fn tells_already(kptfile: &Kptfile, steps: &RenderStatus) -> bool {
+    let Some(status) = &kptfile.fields().status else { return false };
+    let rendered = status.conditions.iter().find(|condition| condition.condition_type == RENDERED);
+    let (Some(rendered), Some(told)) = (rendered, &status.render_status) else { return false };
+    let who = |step: &StepResult| {
+        (
+            step.name.clone(),
+            step.image.clone(),
+            step.exec.clone(),
+            step.exit_code,
+            step.execution_error.clone(),
+        )
+    };
+    *rendered == condition(&Outcome::Success)
+        && told.error_summary.is_empty()
+        && told.validation_steps == steps.validation_steps
+        && told.mutation_steps.len() == steps.mutation_steps.len()
+        && told.mutation_steps.iter().zip(&steps.mutation_steps).all(|(one, other)| who(one) == who(other))
 }
 
 fn condition(outcome: &Outcome) -> Condition {

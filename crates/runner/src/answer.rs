@@ -7,18 +7,17 @@ use lanai_process::{Finished, Status};
 
 /// The answer to what was sent, of a program that ended by itself.
 ///
-/// No output at all is an empty list. A program that failed has failed whatever it wrote; its results are kept if they can be
-/// read.
+/// A program that failed has failed whatever it wrote; its results are kept if they can be read.
 pub(crate) fn of(finished: Finished, sent: &Sent) -> Result<Response, Error> {
     let list = read(&finished.output, sent);
     let stderr = finished.messages;
     let failed = |why, exit_code, results| {
         Err(Error::Failed(Box::new(Failed { why, exit_code, results, stderr: stderr.clone() })))
     };
-    let results = |list: Result<ResourceList, String>| list.map(|list| list.results).unwrap_or_default();
+    let results = |list: Result<ResourceList, Failing>| list.map(|list| list.results).unwrap_or_default();
     match (finished.status, list) {
         (Status::Exited(0), Ok(list)) => Ok(Response { list, stderr, evaluator: "exec", exit_code: 0 }),
-        (Status::Exited(0), Err(cause)) => failed(Failing::Output(cause), 1, Vec::new()),
+        (Status::Exited(0), Err(why)) => failed(why, 1, Vec::new()),
         (Status::Exited(code), list) => failed(Failing::Exit(code), code, results(list)),
         (Status::Killed(signal), list) => failed(Failing::Signal(signal), 1, results(list)),
     }
@@ -47,7 +46,7 @@ pub(crate) fn error(error: lanai_process::Error) -> Error {
     }
 }
 
-fn read(output: &[u8], sent: &Sent) -> Result<ResourceList, String> {
-    let text = std::str::from_utf8(output).map_err(|cause| cause.to_string())?;
-    sent.receive(text).map_err(|cause| cause.to_string())
+fn read(output: &[u8], sent: &Sent) -> Result<ResourceList, Failing> {
+    let text = std::str::from_utf8(output).map_err(|cause| Failing::Output(cause.to_string()))?;
+    Ok(sent.receive(text)?)
 }

@@ -171,11 +171,15 @@ fn of_two_that_claim_to_be_the_same_the_first_is_it() {
 }
 
 #[test]
-fn what_is_gone_is_gone_and_no_text_is_no_items() {
+fn what_is_gone_is_gone_and_no_text_is_no_answer() {
     let back = received(&list(&["a", "b"]), |list| drop(list.items.remove(0))).unwrap();
     assert_eq!(back.items.len(), 1);
     assert_eq!(back.items[0].to_string(), resource("b").to_string());
-    assert!(send(&list(&["a"])).unwrap().receive(" \n").unwrap().items.is_empty());
+    let sent = send(&list(&["a"])).unwrap();
+    assert!(matches!(sent.receive(" \n"), Err(Error::Nothing)));
+    let empty = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n";
+    assert!(sent.receive(empty).unwrap().items.is_empty());
+    assert!(send(&list(&[])).unwrap().receive("").unwrap().items.is_empty());
     assert!(matches!(send(&list(&["a"])).unwrap().receive("- 1\n"), Err(Error::List(_))));
 }
 

@@ -59,7 +59,7 @@ impl Evaluator for Functions {
                 let mut list = ResourceList::parse(sent.text()).unwrap();
                 run(&script, &mut list)?;
                 let list = sent.receive(&list.to_string()).map_err(|cause| {
-                    let why = Failing::Output(cause.to_string());
+                    let why = Failing::from(cause);
                     Box::new(Failed { why, exit_code: 1, results: Vec::new(), stderr: String::new() })
                 })?;
                 Ok(Response { list, ..Response::default() })

@@ -109,6 +109,10 @@ async fn broken_output_does_not_hide_a_failure() {
     assert!(matches!(&error.why, Failing::Output(why) if why.contains("ResourceList")), "{error}");
     assert_eq!((error.exit_code, error.stderr.as_str()), (1, "why\n"));
 
+    desk.script("cat > /dev/null; echo why >&2");
+    let error = failed(desk.exec().evaluate(command("./fn"), &soon()).await.unwrap_err());
+    assert_eq!((error.why, error.exit_code, error.stderr.as_str()), (Failing::Silent, 1, "why\n"));
+
     desk.script("printf '\\377'");
     let error = failed(desk.exec().evaluate(command("./fn"), &soon()).await.unwrap_err());
     assert!(matches!(error.why, Failing::Output(_)), "{error}");
