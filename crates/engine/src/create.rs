@@ -79,6 +79,12 @@ impl Engine {
         let name = self.name_of(&object)?;
         let spec = Spec::of(&object)?;
         let registered = self.inner.repositories.find(namespace, name.repository().as_str()).await?;
+        if name.workspace().as_str() == registered.placeholder() {
+            let why = "it is the name of the branch, which stands for what is on it".to_owned();
+            let value = lanai_types::quote::Quoted(name.workspace().as_str());
+            let body = format!("Invalid value: {value}: {why}");
+            return Err(invalid_fields(name.as_str(), &[("spec.workspaceName".to_owned(), body)]));
+        }
         let held = self.inner.requests.lock(&format!("{namespace}/{name}")).await;
         self.inner.doubt.check(namespace, name.as_str())?;
         let (task, handler) = tasks::choose(&spec)?;
@@ -93,7 +99,7 @@ impl Engine {
             parent_path: parent_path.as_deref(),
             fetcher: &self.inner.fetcher,
         };
-        let made = handler.apply(&work, &task).await?;
+        let made = handler.apply(&work, &task).await.map_err(|error| error.about_if_nobody(name.as_str()))?;
         let mut package = made.package;
         let mut kptfile = kptfile::read(&package)?;
         kptfile::patch_new(&mut kptfile, &spec)?;

@@ -108,6 +108,15 @@ pub struct Cause {
 }
 
 impl Error {
+    /// The same about an object, if it says nothing of whom it is about.
+    #[must_use]
+    pub fn about_if_nobody(mut self, name: &str) -> Self {
+        if self.about.name.is_empty() {
+            name.clone_into(&mut self.about.name);
+        }
+        self
+    }
+
     /// A failure that concerns a package revision.
     pub fn new(reason: Reason, name: impl Into<String>, message: impl Into<String>) -> Self {
         let about = About { subject: Subject::PackageRevision, name: name.into() };

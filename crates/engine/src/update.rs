@@ -197,6 +197,16 @@ fn decide(loaded: Loaded, new: Value, route: Route) -> Result<Wanted, Error> {
         spec.package_metadata.clone_from(&old_spec.package_metadata);
     }
     let mut warnings = Vec::new();
+    for (field, old, new) in [
+        ("repository", &old_spec.repository, &spec.repository),
+        ("packageName", &old_spec.package_name, &spec.package_name),
+        ("workspaceName", &old_spec.workspace_name, &spec.workspace_name),
+    ] {
+        if !state.is_published() && old != new {
+            warnings
+                .push(format!("spec.{field} is part of the name and stays; the change to it was ignored"));
+        }
+    }
     if spec.tasks != old_spec.tasks {
         if !state.is_published() || route == Route::Approval {
             warnings.push("spec.tasks is recorded by the server; the change to it was ignored".to_owned());

@@ -66,11 +66,18 @@ impl Handler for Upgrade {
         let origin = upstream.origin.clone();
         let before = local.package.clone();
         let (new, name) = (new.clone(), package.to_string());
+        let resolved: Vec<ConflictId> =
+            options.resolutions.iter().map(|resolution| resolution.conflict.clone()).collect();
         let merged =
-            blocking(move || merge(original.package, upstream.package, &local.package, &options)).await?;
+            blocking(move || merge(original.package, upstream.package, local.package, &options)).await?;
         let Merged { package: mut merged, conflicts } = merged.map_err(|error| {
             merge_error(&format!("error updating the package \"{name}\" to revision \"{new}\""), error)
         })?;
+        if let Some(unknown) =
+            resolved.iter().find(|id| !conflicts.iter().any(|conflict| conflict.id == **id))
+        {
+            return Err(refused(format!("there is no conflict \"{}\" to be resolved", unknown.as_str())));
+        }
         let mut kptfile = kptfile::read(&merged)?;
         kptfile::set_origin(&mut kptfile, &origin)?;
         kptfile::mark(&mut kptfile)?;
@@ -84,13 +91,27 @@ impl Handler for Upgrade {
 fn merge(
     mut original: Package,
     mut upstream: Package,
-    local: &Package,
+    mut local: Package,
     options: &Options,
 ) -> Result<Merged, lanai_merge::Error> {
+    // What the last render of each said is nobody's change; the render of the result says it anew.
+    for package in [&mut original, &mut upstream, &mut local] {
+        unrendered(package);
+    }
     // The local package was marked when it was cloned; the others say by the same marks what they are.
     mark::mark(&mut original, Dialect::default());
     mark::mark(&mut upstream, Dialect::default());
-    three_way(&original, &upstream, local, options)
+    three_way(&original, &upstream, &local, options)
+}
+
+/// Takes out what a render wrote about itself. A Kptfile that cannot be read or edited stays as it is: merging it says what is wrong.
+fn unrendered(package: &mut Package) {
+    let Ok(mut kptfile) = kptfile::read(package) else { return };
+    if kptfile.fields().status.as_ref().is_some_and(|status| status.render_status.is_some())
+        && kptfile.set_render_status(None).is_ok()
+    {
+        let _ = kptfile::write(package, &kptfile);
+    }
 }
 
 fn check_source(what: &str, source: &Fetched) -> Result<(), Error> {
@@ -159,6 +180,9 @@ fn shown(conflict: &Conflict) -> Value {
     shown
 }
 
+/// The most conflicts that a message names; the causes have all.
+const MAX_NAMED: usize = 5;
+
 /// The most bytes of one value that a conflict shows.
 const MAX_SHOWN: usize = 4_096;
 
@@ -173,7 +197,18 @@ fn bounded(value: &str) -> String {
 fn merge_error(doing: &str, error: lanai_merge::Error) -> Error {
     match error {
         lanai_merge::Error::Conflicts(conflicts) => {
-            let text = format!("{doing}: {} conflict(s) are not resolved", conflicts.len());
+            // Clients such as kubectl print the message and no causes.
+            let ids: Vec<String> = conflicts
+                .iter()
+                .take(MAX_NAMED)
+                .map(|conflict| format!("\"{}\"", conflict.id.as_str()))
+                .collect();
+            let more = if conflicts.len() > MAX_NAMED { ", …" } else { "" };
+            let text = format!(
+                "{doing}: {} conflict(s) are not resolved: {}{more}",
+                conflicts.len(),
+                ids.join(", ")
+            );
             let mut error = Error::new(Reason::Conflict, "", text);
             for conflict in &conflicts {
                 error = error.because("MergeConflict", shown(conflict).to_string(), conflict.id.as_str());

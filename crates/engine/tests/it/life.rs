@@ -136,6 +136,15 @@ async fn a_clone_remembers_its_upstream_and_is_upgraded() {
             .any(|one| one["type"] == "MergeConflicts")
     );
     assert_eq!(upgraded["status"]["upstreamLock"]["git"]["ref"], "web/v2");
+    assert!(refused.message.contains(&id), "kubectl prints no causes: {refused}");
+    assert_eq!(refused.about.name, "fleet.shop.web.b");
+    let unknown = upgrade("upstream", json!([{"id": "nope", "take": "local"}]));
+    let unknown = world.create("fleet", "shop/web", "c", unknown).await.unwrap_err();
+    assert_eq!(unknown.reason, Reason::Invalid);
+    assert!(unknown.message.contains("there is no conflict \"nope\" to be resolved"), "{unknown}");
+    let branch = world.create("fleet", "shop/api", "main", Value::Null).await.unwrap_err();
+    assert_eq!(branch.reason, Reason::Invalid);
+    assert_eq!(branch.causes[0].field, "spec.workspaceName");
     let decided =
         world.create("fleet", "shop/web", "c", upgrade("fail", json!([{"id": id, "take": "local"}]))).await;
     decided.unwrap();
