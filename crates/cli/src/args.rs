@@ -40,8 +40,26 @@ pub(crate) enum Command {
     WrapperServer(crate::running::WrapperServer),
     /// Serve the Kubernetes API, with everything in a data directory
     Serve(crate::serve::Serve),
+    /// Serve a small world to look around in, and show the way through it
+    Demo(crate::demo::Demo),
+    /// Register repositories with a server, and look at them
+    Repo(Box<crate::repo::Repo>),
+    /// Make, change, publish and upgrade package revisions on a server
+    Rpkg(Box<crate::rpkg::Rpkg>),
+    /// Print the names of what is on a server, for shells that complete words
+    #[command(hide = true)]
+    Names(Box<crate::names::Names>),
+    /// Says how packages are applied: that is the work of other programs
+    Live(crate::live::Live),
     /// Print the kubeconfig of a server
     Kubeconfig(crate::serve::Kubeconfig),
+    /// Say what is wrong with this set-up, and how to mend it
+    Doctor(crate::doctor::Doctor),
+    /// Print what a shell needs to complete the words of a command line
+    Completion(crate::manual::Completion),
+    /// Print a page of docs/reference
+    #[command(hide = true)]
+    Reference(crate::manual::Reference),
     /// Run functions on packages
     #[command(name = "fn", subcommand, visible_aliases = ["function", "functions"])]
     Func(Box<Func>),
@@ -69,7 +87,7 @@ pub(crate) struct Get {
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     pub output: Format,
     /// The document to look in: its number from 0, or Kind/name
-    #[arg(long, value_name = "N|KIND/NAME")]
+    #[arg(long, value_name = "N|KIND/NAME", allow_hyphen_values = true)]
     pub document: Option<Which>,
 }
 
@@ -105,7 +123,7 @@ pub(crate) struct Set {
     #[arg(long, value_name = "TEXT")]
     pub comment: Option<String>,
     /// The document to edit: its number from 0, or Kind/name
-    #[arg(long, value_name = "N|KIND/NAME")]
+    #[arg(long, value_name = "N|KIND/NAME", allow_hyphen_values = true)]
     pub document: Option<Which>,
     #[command(flatten)]
     pub preview: Preview,

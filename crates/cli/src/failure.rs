@@ -8,7 +8,7 @@ use std::io;
 pub(crate) enum Failure {
     /// Something that the user is told.
     Told(Message),
-    /// The reader of standard output went away; there is nobody to tell, and nothing wrong.
+    /// There is nothing to tell: the reader of standard output went away, or somebody ended the command and was told how far it is.
     NobodyReads,
 }
 
@@ -17,11 +17,13 @@ pub(crate) enum Failure {
 pub(crate) struct Message {
     text: String,
     hint: Option<String>,
+    /// Under the name porchctl, it begins with a small letter.
+    is_bare: bool,
 }
 
 impl Failure {
     pub fn new(text: impl Into<String>) -> Self {
-        Self::Told(Message { text: without_numbers(text.into()), hint: None })
+        Self::Told(Message { text: without_numbers(text.into()), hint: None, is_bare: false })
     }
 
     /// Says before the text what it means for what was asked.
@@ -40,6 +42,23 @@ impl Failure {
             Self::Told(message) => Self::Told(Message { hint: Some(hint.into()), ..message }),
             Self::NobodyReads => Self::NobodyReads,
         }
+    }
+}
+
+impl Failure {
+    /// One of those few that porchctl tells in another form than the rest.
+    pub fn bare(self) -> Self {
+        match self {
+            Self::Told(message) => Self::Told(Message { is_bare: true, ..message }),
+            Self::NobodyReads => Self::NobodyReads,
+        }
+    }
+}
+
+impl Message {
+    /// The text as porchctl tells it, with the blank that it has before the end of the line.
+    pub fn porchctl(&self) -> String {
+        if self.is_bare { format!("error: {}\n", self.text) } else { format!("Error: {} \n", self.text) }
     }
 }
 

@@ -36,6 +36,8 @@ use crate::io::{Exit, Io};
 use crate::persona::Persona;
 
 pub(crate) use args::Func;
+pub(crate) use eval::read_list;
+pub(crate) use output::new_folder;
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &Func, persona: Persona, io: &mut Io<'_>) -> Result<Exit, Failure> {
@@ -43,7 +45,7 @@ pub(crate) fn run(command: &Func, persona: Persona, io: &mut Io<'_>) -> Result<E
         Func::Render(render) => render::run(render, persona, io),
         Func::Eval(eval) => eval::run(eval, persona, io),
         Func::Source(source) => source::run(source, persona, io),
-        Func::Sink(sink) => sink::run(sink, io),
+        Func::Sink(sink) => sink::run(sink, persona, io),
         Func::Doc(doc) => doc::run(doc, io),
         Func::Run(run) => run::run(run, io),
         Func::List => doc::list(io),

@@ -94,4 +94,10 @@ impl Io<'_> {
         // Where nobody can be told, nobody can be told that either.
         let _ = writeln!(self.stderr, "{}", text.trim_end());
     }
+
+    /// Writes a note as it is, at once.
+    pub(crate) fn tell_exactly(&mut self, text: &str) {
+        // Where nobody can be told, nobody can be told that either.
+        let _ = self.stderr.write_all(text.as_bytes()).and_then(|()| self.stderr.flush());
+    }
 }

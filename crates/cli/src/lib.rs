@@ -13,6 +13,16 @@
 //! | `running` | `lanai function-runner` and `wrapper-server` |
 //! | `store` | `lanai store backup`, `restore` and `verify` |
 //! | `serve` | `lanai serve` and `kubeconfig` |
+//! | `demo` | `lanai demo` |
+//! | `doctor` | `lanai doctor` |
+//! | `manual` | `lanai completion`, and the pages of `docs/reference` |
+//! | `repo` | `lanai repo get`, `reg`, `unreg` and `sync` |
+//! | `rpkg` | `lanai rpkg`: package revisions on a server |
+//! | `live` | `lanai live`, which says who applies |
+//! | `names` | what there is on a server, for shells |
+//! | `porchctl` | the commands under that name |
+//! | `client` | talking to a server |
+//! | `listing`, `output`, `table` | objects of a server, for people and programs |
 //! | `places` | where things are kept on this machine |
 //! | `persona` | under which name the program was called |
 //! | `file` | reading files, and replacing them whole or not at all |
@@ -23,18 +33,30 @@
 
 mod args;
 mod cache;
+mod client;
+mod demo;
 mod diff;
+mod doctor;
 mod failure;
 mod file;
 mod func;
 mod io;
+mod listing;
+mod live;
+mod manual;
+mod names;
+mod output;
 mod persona;
 mod pkg;
 mod places;
+mod porchctl;
+mod repo;
+mod rpkg;
 mod running;
 mod serve;
 mod stop;
 mod store;
+mod table;
 mod yaml;
 
 use std::ffi::OsString;
@@ -45,6 +67,7 @@ use args::{Arguments, Command};
 use failure::Failure;
 use persona::Persona;
 
+pub use demo::{DemoSettings, Then, Told};
 pub use func::{DEFAULT_IMAGE_PREFIX, NativeTags};
 pub use io::{Audience, Colour, Exit, Io};
 pub use serve::{LimitSettings, LogFormat, NoServer, ServerSettings, Serving};
@@ -69,6 +92,9 @@ pub fn run_with(
 ) -> Exit {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let persona = Persona::of(arguments.first());
+    if persona == Persona::Porchctl {
+        return porchctl::run(arguments, io);
+    }
     let done = match Arguments::try_parse_from(arguments) {
         Ok(Arguments { command: Command::Yaml(command) }) => yaml::run(&command, io),
         Ok(Arguments { command: Command::Pkg(command) }) => pkg::run(&command, persona.dialect(), io),
@@ -81,7 +107,19 @@ pub fn run_with(
             running::wrapper_server(&command, serving, io)
         }
         Ok(Arguments { command: Command::Serve(command) }) => serve::serve(&command, serving, io),
+        Ok(Arguments { command: Command::Demo(command) }) => demo::run(&command, serving, io),
+        Ok(Arguments { command: Command::Doctor(command) }) => doctor::run(&command, io),
+        Ok(Arguments { command: Command::Completion(command) }) => manual::completion(&command, io),
+        Ok(Arguments { command: Command::Reference(command) }) => manual::reference(&command, io),
         Ok(Arguments { command: Command::Kubeconfig(command) }) => serve::kubeconfig(&command, io),
+        Ok(Arguments { command: Command::Repo(repo) }) => {
+            repo::run(&repo.command, &repo.connection, persona, io)
+        }
+        Ok(Arguments { command: Command::Rpkg(rpkg) }) => {
+            rpkg::run(&rpkg.command, &rpkg.connection, &rpkg.version, persona, io)
+        }
+        Ok(Arguments { command: Command::Names(names) }) => names::run(&names, io),
+        Ok(Arguments { command: Command::Live(live) }) => live::run(&live, io),
         Ok(Arguments { command: Command::Func(command) }) => func::run(&command, persona, io),
         Err(error) if error.use_stderr() => {
             io.tell(&error.render().to_string());

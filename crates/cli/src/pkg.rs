@@ -42,7 +42,9 @@ use lanai_krm::ignore::Dialect;
 use crate::failure::Failure;
 use crate::io::{Exit, Io};
 
-pub(crate) use args::Pkg;
+pub(crate) use args::{Format, Pkg, PolicyName};
+pub(crate) use conflicts::{Entry, Files, Report, Update};
+pub(crate) use resolutions::Resolutions;
 
 /// Runs one of the commands. The dialect is that of `.krmignore`.
 pub(crate) fn run(command: &Pkg, dialect: Dialect, io: &mut Io<'_>) -> Result<Exit, Failure> {

@@ -1,12 +1,14 @@
 //! `lanai serve` and `lanai kubeconfig`. The server itself is handed in by the binary.
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
+use crate::demo::{DemoSettings, Told};
 use crate::failure::{Failure, cause};
 use crate::io::{Exit, Io};
 
@@ -77,13 +79,13 @@ pub struct LimitSettings {
     /// The body of a request, as `6 MiB`.
     pub max_body: Option<lanai_types::ByteSize>,
     /// Requests at the same time.
-    pub max_requests: Option<usize>,
+    pub max_requests: Option<NonZeroUsize>,
     /// The same for one user.
-    pub max_requests_per_user: Option<usize>,
+    pub max_requests_per_user: Option<NonZeroUsize>,
     /// Watches at the same time.
-    pub max_watches: Option<usize>,
+    pub max_watches: Option<NonZeroUsize>,
     /// The same for one user.
-    pub max_watches_per_user: Option<usize>,
+    pub max_watches_per_user: Option<NonZeroUsize>,
 }
 
 /// What a server is started with.
@@ -119,6 +121,21 @@ pub trait Serving {
         stop: CancellationToken,
         ready: &mut dyn FnMut(SocketAddr),
     ) -> Result<(), String>;
+
+    /// Serves a world that it makes first, until the token or, if the settings ask for it, until everything is made. `tell` is
+    /// called for each step, and when clients can come.
+    ///
+    /// # Errors
+    /// With a text for people.
+    fn demo(
+        &self,
+        settings: DemoSettings,
+        stop: CancellationToken,
+        tell: &mut dyn FnMut(Told<'_>),
+    ) -> Result<(), String> {
+        let _ = (settings, stop, tell);
+        Err("there is no server in this program".into())
+    }
 
     /// From now on, log lines are written to standard error output.
     fn log(&self, format: LogFormat) {
@@ -200,7 +217,11 @@ fn read(path: &std::path::Path) -> Result<Settings, Failure> {
     document.root().deserialize().map_err(|error| failed(error.to_string()))
 }
 
-fn data_dir(given: Option<PathBuf>, io: &Io<'_>) -> Result<PathBuf, Failure> {
+/// The data directory: as it was given, else by the environment.
+///
+/// # Errors
+/// When neither says where.
+pub(crate) fn data_dir(given: Option<PathBuf>, io: &Io<'_>) -> Result<PathBuf, Failure> {
     let variable = |name: &str| {
         let value = io.environment.get(std::ffi::OsStr::new(name)).filter(|value| !value.is_empty());
         value.map(PathBuf::from)

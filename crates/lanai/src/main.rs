@@ -35,7 +35,8 @@ fn main() -> ExitCode {
     let mut io = Io {
         stdin: &mut io::stdin().lock(),
         stdout: &mut io::stdout().lock(),
-        stderr: &mut io::stderr().lock(),
+        // Not locked: other threads write their log there, and would wait for the end of the command.
+        stderr: &mut io::stderr(),
         colour,
         folder: PathBuf::new(),
         environment: std::env::vars_os().collect(),

@@ -1,11 +1,13 @@
 //! The server of this program.
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use lanai_apiserver::Limits;
-use lanai_cli::{LogFormat, ServerSettings, Serving};
+use lanai_cli::{DemoSettings, LogFormat, ServerSettings, Serving, Then, Told};
 use lanai_runner::{ExecLimits, Launcher, Native, NativeScope, Policy};
 use lanai_serve::{Options, PackageOptions, Server};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -36,9 +38,51 @@ impl Serving for Here {
         })
     }
 
+    fn demo(
+        &self,
+        settings: DemoSettings,
+        stop: CancellationToken,
+        tell: &mut dyn FnMut(Told<'_>),
+    ) -> Result<(), String> {
+        log_into(&settings.log)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| format!("no threads can be had: {error}"))?;
+        runtime.block_on(async {
+            let server = Server::start(options(settings.server)).await.map_err(|error| chain(&error))?;
+            let (address, client) = (server.address(), server.client("lanai-demo"));
+            let end = stop.child_token();
+            let serving = tokio::spawn(server.run(end.clone()));
+            let mut progress = |step: &str| tell(Told::Step(step));
+            let made = tokio::select! {
+                () = stop.cancelled() => Ok(None),
+                made = lanai_demo::seed(&client, &settings.repositories, &mut progress) => made.map(Some),
+            };
+            if let Ok(Some(made)) = &made {
+                tell(Told::Ready(address, made));
+                if settings.then == Then::Serve {
+                    stop.cancelled().await;
+                }
+            }
+            end.cancel();
+            let ended = serving.await;
+            made.map_err(|error| chain(&error))?;
+            ended.map_err(|error| format!("the server broke off: {error}"))
+        })
+    }
+
     fn log(&self, format: LogFormat) {
         log(format);
     }
+}
+
+/// Log lines go into a file.
+fn log_into(path: &Path) -> Result<(), String> {
+    let file = std::fs::File::create(path).map_err(|error| format!("\"{}\": {error}", path.display()))?;
+    let filter = EnvFilter::try_from_env("LANAI_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
+    // There is one subscriber in a process; a second one would be of no use.
+    let _ = builder.with_writer(std::sync::Mutex::new(file)).try_init();
+    Ok(())
 }
 
 fn log(format: LogFormat) {
@@ -56,10 +100,14 @@ fn options(settings: ServerSettings) -> Options {
     let usual = Limits::DEFAULT;
     let limits = Limits {
         max_body: given.max_body.unwrap_or(usual.max_body),
-        max_requests: given.max_requests.unwrap_or(usual.max_requests),
-        max_requests_per_user: given.max_requests_per_user.unwrap_or(usual.max_requests_per_user),
-        max_watches: given.max_watches.unwrap_or(usual.max_watches),
-        max_watches_per_user: given.max_watches_per_user.unwrap_or(usual.max_watches_per_user),
+        max_requests: given.max_requests.map_or(usual.max_requests, NonZeroUsize::get),
+        max_requests_per_user: given
+            .max_requests_per_user
+            .map_or(usual.max_requests_per_user, NonZeroUsize::get),
+        max_watches: given.max_watches.map_or(usual.max_watches, NonZeroUsize::get),
+        max_watches_per_user: given
+            .max_watches_per_user
+            .map_or(usual.max_watches_per_user, NonZeroUsize::get),
         ..usual
     };
     let random = SystemRandom::new();

@@ -50,6 +50,9 @@ fn check(eval: &Eval, persona: Persona) -> Result<(), Failure> {
     if eval.image.is_none() && eval.exec.is_none() {
         return Err(Failure::new("must specify --image or --exec"));
     }
+    if persona == Persona::Lanai && eval.image.is_some() && eval.exec.is_some() {
+        return Err(Failure::new("--image and --exec are two functions: give one of them"));
+    }
     if eval.target.len() > 1 {
         return Err(Failure::new("0 or 1 arguments supported, function arguments go after '--'"));
     }
@@ -67,7 +70,7 @@ fn check(eval: &Eval, persona: Persona) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The function. Of an image and a command, the image counts.
+/// The function. Of an image and a command, the image counts; only kpt takes both.
 fn function(eval: &Eval, io: &Io<'_>) -> Result<FunctionRef, Failure> {
     match (&eval.image, &eval.exec) {
         (Some(image), _) => {
@@ -92,10 +95,11 @@ fn package(
     persona: Persona,
     io: &mut Io<'_>,
 ) -> Result<Exit, Failure> {
-    let output = Output::of(eval.output.as_deref(), io)?;
+    let output = Output::of(eval.output.as_deref(), persona, io)?;
     let in_place = output == Output::InPlace && !eval.diff;
     let purpose = if in_place { Purpose::Change("lanai fn eval") } else { Purpose::Look };
     let local = open(target, purpose, io)?;
+    output.check_outside(&local.root)?;
     ignored::warn(&local.package, persona.dialect(), io);
     let inside = config(eval, &mut step, &local.root, io)?;
     step.withheld.clone_from(&inside);
@@ -165,7 +169,7 @@ fn stream(
     persona: Persona,
     io: &mut Io<'_>,
 ) -> Result<Exit, Failure> {
-    let output = match Output::of(eval.output.as_deref(), io)? {
+    let output = match Output::of(eval.output.as_deref(), persona, io)? {
         Output::InPlace => Output::List,
         output => output,
     };
@@ -195,7 +199,7 @@ fn stream(
 }
 
 /// Reads resources from standard input, in any form.
-pub(super) fn read_list(io: &mut Io<'_>) -> Result<ResourceList, Failure> {
+pub(crate) fn read_list(io: &mut Io<'_>) -> Result<ResourceList, Failure> {
     let mut text = String::new();
     io.stdin
         .read_to_string(&mut text)

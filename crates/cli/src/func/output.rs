@@ -14,6 +14,7 @@ use lanai_yaml::{SequenceIndent, detect_sequence_indent};
 
 use crate::failure::{Failure, cause};
 use crate::io::Io;
+use crate::persona::Persona;
 use crate::pkg::local;
 
 /// Where resources go.
@@ -30,14 +31,34 @@ pub(super) enum Output {
 }
 
 impl Output {
-    /// Reads the flag. A folder must not be there.
-    pub fn of(flag: Option<&str>, io: &Io<'_>) -> Result<Self, Failure> {
+    /// Reads the flag. A folder must not be there. An empty one is a variable that was not set; kpt takes it for none.
+    pub fn of(flag: Option<&str>, persona: Persona, io: &Io<'_>) -> Result<Self, Failure> {
         match flag {
+            Some("") if persona == Persona::Lanai => {
+                Err(Failure::new("--output is empty").hint("leave it out to write into the package"))
+            }
             None | Some("") => Ok(Self::InPlace),
             Some("stdout") => Ok(Self::List),
             Some("unwrap") => Ok(Self::Plain),
             Some(folder) => new_folder(Path::new(folder), io).map(Self::Folder),
         }
+    }
+
+    /// Refuses a folder inside of the package: it would be part of it from then on.
+    pub fn check_outside(&self, root: &Path) -> Result<(), Failure> {
+        let Self::Folder(folder) = self else { return Ok(()) };
+        // The folder is not there yet; what is there of its way may lead through links.
+        let above = folder.ancestors().skip(1).find_map(|above| fs::canonicalize(above).ok());
+        let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+        if !above.is_some_and(|above| above.starts_with(&root)) {
+            return Ok(());
+        }
+        let (folder, root) = (folder.display().to_string(), root.display().to_string());
+        Err(Failure::new(format!(
+            "the output {} is inside of the package {}, and would become part of it",
+            Quoted(&folder),
+            Quoted(&root)
+        )))
     }
 
     /// Puts resources there. Does nothing in place: that is the business of whoever read them.
@@ -58,7 +79,7 @@ impl Output {
 }
 
 /// A folder that is not there yet.
-pub(super) fn new_folder(folder: &Path, io: &Io<'_>) -> Result<PathBuf, Failure> {
+pub(crate) fn new_folder(folder: &Path, io: &Io<'_>) -> Result<PathBuf, Failure> {
     let path = local::absolute(folder, io)?;
     if fs::symlink_metadata(&path).is_ok() {
         let shown = folder.display().to_string();

@@ -33,7 +33,7 @@ fn is_cnrm(item: &Resource) -> bool {
 }
 
 pub(super) fn run(render: &Render, persona: Persona, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let output = Output::of(render.output.as_deref(), io)?;
+    let output = Output::of(render.output.as_deref(), persona, io)?;
     if render.watch {
         return watching::run(&render.folder, io, |io| once(render, &output, persona, io));
     }
@@ -46,6 +46,7 @@ fn once(render: &Render, output: &Output, persona: Persona, io: &mut Io<'_>) -> 
     let changes = *output == Output::InPlace && !render.diff;
     let purpose = if changes { Purpose::Change("lanai fn render") } else { Purpose::Look };
     let local = Local::open(&render.folder, purpose, io)?;
+    output.check_outside(&local.root)?;
     ignored::warn(&local.package, persona.dialect(), io);
     let status = if render.no_status || !changes { StatusPolicy::Leave } else { StatusPolicy::Write };
     let exec = if render.allow_exec { ExecPolicy::Allowed } else { ExecPolicy::Refused };

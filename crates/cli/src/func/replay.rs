@@ -52,7 +52,7 @@ struct Kept {
 /// The command that runs a function on what was kept.
 fn command(function: &FunctionRef, common: &Common, persona: Persona, kept: &Kept) -> String {
     let program = match persona {
-        Persona::Lanai => "lanai",
+        Persona::Lanai | Persona::Porchctl => "lanai",
         Persona::Kpt => "kpt",
     };
     let mut words = [program, "fn", "eval", "-"].map(str::to_owned).to_vec();
@@ -115,7 +115,7 @@ fn keep(function: &FunctionFailure, of: &Folder, root: &Path, persona: Persona, 
     // Under the name `kpt` the one in the list does not count.
     let config = match (persona, &input.function_config) {
         (Persona::Kpt, Some(config)) => Some(write(format!("{name}-config.yaml"), &config.to_string())?),
-        (Persona::Kpt, None) | (Persona::Lanai, _) => None,
+        (Persona::Kpt, None) | (Persona::Lanai | Persona::Porchctl, _) => None,
     };
     Some(Kept { list: write(format!("{name}.yaml"), sent.text())?, config })
 }

@@ -57,8 +57,8 @@ impl Runtime {
         let limits = ExecLimits::default();
         let launcher = io.program.as_ref().map(|program| Launcher::new(program, Policy::BestEffort));
         let mode = match (persona, &launcher) {
-            (Persona::Lanai, Some(launcher)) => ExecMode::Caged(launcher.clone()),
-            (Persona::Lanai, None) | (Persona::Kpt, _) => ExecMode::AsKpt,
+            (Persona::Lanai | Persona::Porchctl, Some(launcher)) => ExecMode::Caged(launcher.clone()),
+            (Persona::Lanai | Persona::Porchctl, None) | (Persona::Kpt, _) => ExecMode::AsKpt,
         };
         let mut native = Native::new(functions(), scope);
         if let Some(launcher) = &launcher {

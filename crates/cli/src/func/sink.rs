@@ -4,10 +4,14 @@ use super::args::Sink;
 use super::{eval, output};
 use crate::failure::Failure;
 use crate::io::{Exit, Io};
+use crate::persona::Persona;
 
-pub(super) fn run(sink: &Sink, io: &mut Io<'_>) -> Result<Exit, Failure> {
+pub(super) fn run(sink: &Sink, persona: Persona, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let folder = output::new_folder(&sink.folder, io)?;
     let list = eval::read_list(io)?;
+    if persona == Persona::Lanai && list.items.is_empty() {
+        return Err(Failure::new("standard input has no resources: nothing was written"));
+    }
     output::create(&folder, &list.items, io)?;
     Ok(Exit::Success)
 }

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 /// A folder of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Address {
-    /// The repository as it was named, without `.git`: this is what a Kptfile keeps.
+    /// The repository as it was named, without `.git` where that leaves no doubt: this is what a Kptfile keeps.
     pub repo: String,
     pub folder: Folder,
     pub version: Version,
@@ -45,6 +45,10 @@ impl Address {
             return Err(Failure::new(format!("{} is no address of a package", Quoted(text))));
         }
         if let Some((repo, rest)) = split_at_git(text) {
+            let whole = &text[..text.len() - rest.len()];
+            let is_here = |repo: &str| is_repository(Path::new(repo.strip_prefix("file://").unwrap_or(repo)));
+            // A work tree often stands beside its bare clone; what was named is meant.
+            let repo = if is_here(whole) && is_here(repo) { whole } else { repo };
             return Self::of(repo, rest);
         }
         if let Some(path) = text.split_once("github.com/").map(|(_, path)| path) {
@@ -201,6 +205,19 @@ mod tests {
         check("https://github.com/o/r/tree/main/a", "https://github.com/o/r", "/", "?main/a");
         check("/srv/repo/a@v1", "/srv/repo", "/a", "v1");
         check("/srv/repo", "/srv/repo", "/", "");
+    }
+
+    #[test]
+    fn of_two_repositories_side_by_side_the_named_one_is_meant() {
+        let check = |text: &str, there: &[&str], repo: &str| {
+            let found =
+                Address::parse(text, |path| there.iter().any(|there| Path::new(there) == path)).unwrap();
+            assert_eq!(found.repo, repo, "{text} beside {there:?}");
+        };
+        check("/srv/up.git/web@v3", &["/srv/up", "/srv/up.git"], "/srv/up.git");
+        check("file:///srv/up.git/web", &["/srv/up", "/srv/up.git"], "file:///srv/up.git");
+        check("/srv/up.git/web", &["/srv/up.git"], "/srv/up");
+        check("/srv/up.git/web", &["/srv/up"], "/srv/up");
     }
 
     #[test]

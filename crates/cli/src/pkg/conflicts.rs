@@ -15,7 +15,7 @@ const SHORT: usize = 24;
 /// An update, as `-o yaml` and `-o json` print it; `handed` reads it back for `--resolve`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Report {
+pub(crate) struct Report {
     /// The name of the package.
     pub package: String,
     /// What was updated: the package, then those inside it.
@@ -27,7 +27,7 @@ pub(super) struct Report {
 /// From where to where a package went.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Update {
+pub(crate) struct Update {
     /// The folder; `.` is the package itself.
     pub package: String,
     /// The commit that both sides began with; none where nobody knows it.
@@ -41,7 +41,7 @@ pub(super) struct Update {
 
 /// The files that change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub(super) struct Files {
+pub(crate) struct Files {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub added: Vec<SafePath>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -53,7 +53,7 @@ pub(super) struct Files {
 /// A conflict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     pub id: String,
     /// The package that it is in; `.` is the outermost.
     pub package: String,
@@ -109,7 +109,7 @@ impl Entry {
 
 /// What a conflict is that only the policy could decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Open {
+pub(crate) enum Open {
     /// Decided by it.
     Decided,
     /// Not decided: the policy is to fail.

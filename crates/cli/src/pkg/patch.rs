@@ -30,7 +30,9 @@ pub(crate) fn changes(before: &Package, after: &Package, labels: Labels<'_>, col
         if let (Some(old), Some(new)) = (old, new)
             && old.mode() != new.mode()
         {
-            let _ = writeln!(out, "old mode {} new mode {} {path}", old.mode().git(), new.mode().git());
+            let (from, to) = (names.0.trim_end(), names.1.trim_end());
+            let _ = writeln!(out, "diff --git {from} {to}");
+            let _ = writeln!(out, "old mode {}\nnew mode {}", old.mode().git(), new.mode().git());
         }
         match (text(old), text(new)) {
             (Some(before), Some(after)) => {
@@ -86,7 +88,22 @@ fn quoted(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use lanai_krm::package::Mode;
+
     use super::*;
+
+    #[test]
+    fn a_mode_alone_is_a_patch_as_git_writes_it() {
+        let package = |mode: Mode| {
+            let mut package = Package::new(lanai_types::Limits::DEFAULT);
+            package.insert("run.sh".parse().unwrap(), File::new(b"true\n".to_vec(), mode)).unwrap();
+            package
+        };
+        let labels = Labels { before: "a", after: "b" };
+        let (before, after) = (package(Mode::Executable), package(Mode::Regular));
+        let expected = "diff --git a/run.sh b/run.sh\nold mode 100755\nnew mode 100644\n";
+        assert_eq!(changes(&before, &after, labels, Colour::Plain), expected);
+    }
 
     #[test]
     fn names_are_written_as_git_does() {

@@ -14,8 +14,10 @@ use crate::io::Io;
 
 /// What `--resolve` names.
 #[derive(Clone, Debug)]
-pub(super) struct Resolutions {
+pub(crate) struct Resolutions {
     shown: String,
+    /// The command that prints conflicts.
+    printer: &'static str,
     report: Report,
     /// Where the entries of `updates` and `conflicts` begin.
     update_lines: Vec<usize>,
@@ -23,14 +25,14 @@ pub(super) struct Resolutions {
 }
 
 /// What was decided, by the folder of the package that the conflicts are in.
-pub(super) type Decisions = HashMap<String, Vec<Resolution>>;
+pub(crate) type Decisions = HashMap<String, Vec<Resolution>>;
 
 impl Resolutions {
-    /// Reads the file.
+    /// Reads the file, which the command `printer` makes.
     ///
     /// # Errors
     /// When it cannot be read, or is not what `-o yaml` prints.
-    pub fn read(path: &Path, io: &mut Io<'_>) -> Result<Self, Failure> {
+    pub fn read(path: &Path, printer: &'static str, io: &mut Io<'_>) -> Result<Self, Failure> {
         let shown = path.display().to_string();
         let text = if path == Path::new("-") {
             std::io::read_to_string(&mut *io.stdin)
@@ -40,8 +42,7 @@ impl Resolutions {
         let text =
             text.map_err(|error| Failure::new(format!("cannot read {}: {}", Quoted(&shown), cause(&error))))?;
         let refused = |why: String| {
-            Failure::new(format!("{shown}: {why}"))
-                .hint("begin with what \"lanai pkg update -o yaml --dry-run\" prints")
+            Failure::new(format!("{shown}: {why}")).hint(format!("begin with what \"{printer}\" prints"))
         };
         let document = Document::parse(text).map_err(|error| refused(format!("{error:#}")))?;
         let report = handed::report(document.root()).map_err(|wrong| refused(wrong.to_string()))?;
@@ -49,7 +50,13 @@ impl Resolutions {
             let list = document.root().get(field);
             list.map_or_else(Vec::new, |list| list.items().map(|item| item.position().line).collect())
         };
-        Ok(Self { shown, report, update_lines: lines("updates"), conflict_lines: lines("conflicts") })
+        Ok(Self {
+            shown,
+            printer,
+            report,
+            update_lines: lines("updates"),
+            conflict_lines: lines("conflicts"),
+        })
     }
 
     /// Checks the decisions against the conflicts that there are now, and returns them.
@@ -88,7 +95,7 @@ impl Resolutions {
         }
         let list = wrong.join("\n  ");
         Err(Failure::new(format!("{} does not fit:\n  {list}", Quoted(&self.shown)))
-            .hint("print the conflicts again with \"lanai pkg update -o yaml --dry-run\""))
+            .hint(format!("print the conflicts again with \"{}\"", self.printer)))
     }
 }
 

@@ -29,9 +29,13 @@ use super::{ignored, local};
 use crate::failure::Failure;
 use crate::io::{Audience, Exit, Io};
 
+/// The command that prints conflicts for `--resolve`.
+const PRINTER: &str = "lanai pkg update -o yaml --dry-run";
+
 pub(super) fn run(update: &Update, dialect: Dialect, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let target = Target::parse(&update.target)?;
-    let resolutions = update.resolve.as_deref().map(|path| Resolutions::read(path, io)).transpose()?;
+    let resolutions =
+        update.resolve.as_deref().map(|path| Resolutions::read(path, PRINTER, io)).transpose()?;
     let purpose = if update.dry_run { Purpose::Look } else { Purpose::Change("lanai pkg update") };
     let local = Local::open(Path::new(&target.path), purpose, io)?;
     let mut repositories = Repositories::new(io)?;

@@ -36,7 +36,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("apiserver", &["api", "apply", "store", "engine"]),
     ("serve", &["apiserver", "controllers"]),
     ("web", &["api", "engine"]),
-    ("cli", &["engine", "executor", "folder", "remote"]),
+    ("demo", &["repository"]),
+    ("cli", &["engine", "executor", "folder", "remote", "demo"]),
     ("lanai", &["cli", "serve", "web"]),
     ("testkit", &["functions"]),
 ];

@@ -1,8 +1,9 @@
 //! `lanai serve` as a process: it says where it listens, answers, and ends when it is asked to.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 struct Served(Child);
 
@@ -22,7 +23,10 @@ fn lanai(data: &Path, arguments: &[&str]) -> Command {
 
 /// Starts a server and reads what it says until it listens.
 fn start(data: &Path) -> (Served, String) {
-    let mut command = lanai(data, &["serve", "--listen", "127.0.0.1:0"]);
+    listening(lanai(data, &["serve", "--listen", "127.0.0.1:0"]))
+}
+
+fn listening(mut command: Command) -> (Served, String) {
     let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
     let mut said = BufReader::new(child.stderr.take().expect("it is a pipe")).lines();
     let served = Served(child);
@@ -54,6 +58,35 @@ fn a_server_starts_and_ends_and_keeps_what_it_was_told() {
     let (_again, _) = start(&data);
 }
 
+/// Logs come from all threads of the server, while the command itself waits for its end.
+#[test]
+fn a_server_that_logs_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = lanai(&folder.path().join("data"), &["serve", "--listen", "127.0.0.1:0"]);
+    command.env("LANAI_LOG", "trace");
+    let (mut served, address) = listening(command);
+    let address = address.strip_prefix("https://").expect("it speaks TLS");
+    // No TLS: the server says something about it, and closes.
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+    stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    let closed = stream.read_to_end(&mut answer);
+    assert!(closed.is_ok() || closed.is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionReset));
+    let pid = rustix::process::Pid::from_child(&served.0);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let asked = Instant::now();
+    let status = loop {
+        if let Some(status) = served.0.try_wait().unwrap() {
+            break status;
+        }
+        assert!(asked.elapsed() < Duration::from_mins(1), "it hangs");
+        #[allow(clippy::disallowed_methods, reason = "the end of a process can only be asked for here")]
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert_eq!(status.code(), Some(0));
+}
+
 #[test]
 fn bad_settings_are_told() {
     let folder = tempfile::tempdir().unwrap();
@@ -68,4 +101,7 @@ fn bad_settings_are_told() {
     std::fs::write(&config, "lisen: 127.0.0.1:0\n").unwrap();
     let (code, said) = run(&["serve", "--config", config.to_str().unwrap()]);
     assert!(code == Some(1) && said.contains("lisen"), "{code:?} {said}");
+    std::fs::write(&config, "limits: {maxRequests: 0}\n").unwrap();
+    let (code, said) = run(&["serve", "--config", config.to_str().unwrap()]);
+    assert!(code == Some(1) && said.contains("nonzero"), "{code:?} {said}");
 }

@@ -46,6 +46,11 @@ fn flags_that_do_not_fit_are_refused() {
     let desk = Desk::new();
     for (arguments, text) in [
         (&["fn", "eval", "web"][..], "must specify --image or --exec"),
+        (&["fn", "eval", "web", "-i", "no-op", "--exec", "cat"], "--image and --exec are two functions"),
+        (&["fn", "eval", "web", "-i", "no-op", "-o", ""], "--output is empty"),
+        (&["fn", "eval", "web", "-i", "no-op", "-o", "web/inside"], "is inside of the package"),
+        (&["fn", "render", "web", "-o", "web/a/b"], "is inside of the package"),
+        (&["fn", "eval", "web", "--exec", "true"], "the function wrote nothing"),
         (&["fn", "eval", "web", "web", "-i", "no-op"], "0 or 1 arguments supported"),
         (&["fn", "eval", "web", "-i", "no-op", "-s"], "--type must be specified"),
         (

@@ -341,3 +341,43 @@ fn an_answer_that_cannot_be_accepted_is_explained() {
         seen.stderr
     );
 }
+
+#[test]
+fn what_functions_report_the_second_time_changes_nothing() {
+    let desk = Desk::new();
+    let function = "  - image: set-namespace:v0.4\n    configMap:\n      namespace: prod\n";
+    let kptfile = format!(
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: shop\npipeline:\n  mutators:\n{function}"
+    );
+    desk.write("shop/Kptfile", &kptfile);
+    desk.write(
+        "shop/a.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: default\n",
+    );
+    assert_eq!(desk.lanai(&["fn", "render", "shop"]).code, Some(0));
+    let rendered = desk.read("shop/Kptfile");
+    assert!(rendered.contains("updated to \"prod\""), "{rendered}");
+    assert_eq!(desk.lanai(&["fn", "render", "shop"]).code, Some(0));
+    assert_eq!(desk.read("shop/Kptfile"), rendered);
+
+    desk.write("shop/b.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\n  namespace: other\n");
+    assert_eq!(desk.lanai(&["fn", "render", "shop"]).code, Some(0));
+    assert_ne!(desk.read("shop/Kptfile"), rendered, "a render that changes something tells of itself");
+}
+
+#[test]
+fn a_validator_may_say_nothing_and_a_mutator_may_not() {
+    let desk = Desk::new();
+    let package = |stage: &str| {
+        desk.write("shop/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n");
+        let head = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: shop\n";
+        desk.write("shop/Kptfile", &format!("{head}pipeline:\n  {stage}:\n  - exec: 'true'\n"));
+        desk.lanai(&["fn", "render", "shop", "--allow-exec"])
+    };
+    let seen = package("validators");
+    assert_eq!(seen.code, Some(0), "{}", seen.stderr);
+    let seen = package("mutators");
+    assert_eq!(seen.code, Some(1), "{}", seen.stderr);
+    assert!(seen.stderr.contains("the function wrote nothing"), "{}", seen.stderr);
+    assert!(desk.read("shop/a.yaml").contains("name: a\n"), "nothing is deleted");
+}

@@ -1,0 +1,147 @@
+//! What servers say, and what they refuse.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::failure::Failure;
+
+/// Why there is no answer that can be used.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// The server said no.
+    Refused(Refusal),
+    /// It could not be asked, or did not answer to the end.
+    Unreachable(String),
+    /// Somebody wants the command to end.
+    Stopped,
+}
+
+/// The server said no.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// The code of HTTP.
+    pub code: u16,
+    pub reason: String,
+    pub message: String,
+    pub causes: Vec<Cause>,
+}
+
+/// One of the reasons why it said no.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(crate) struct Cause {
+    pub reason: String,
+    pub message: String,
+    pub field: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    kind: String,
+    message: String,
+    reason: String,
+    details: Option<Details>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Details {
+    causes: Option<Vec<Cause>>,
+}
+
+impl Refusal {
+    /// What an answer with that code says.
+    pub fn of(code: u16, body: &[u8]) -> Self {
+        let status: Option<Status> = serde_json::from_slice(body).ok();
+        if let Some(status) = status.filter(|status| status.kind == "Status") {
+            let causes = status.details.and_then(|details| details.causes).unwrap_or_default();
+            return Self { code, reason: status.reason, message: status.message, causes };
+        }
+        let text = String::from_utf8_lossy(body);
+        let said = text.trim().lines().next().unwrap_or_default().to_owned();
+        let message = match (code, said.as_str()) {
+            (_, "") => format!("the server answered {code} without a word"),
+            _ => format!("the server answered {code}: {said}"),
+        };
+        Self { code, reason: String::new(), message, causes: Vec::new() }
+    }
+
+    pub fn is_missing(&self) -> bool {
+        self.code == 404
+    }
+
+    /// Whether somebody else was quicker.
+    pub fn is_conflict(&self) -> bool {
+        const WORDS: &str = "the object has been modified; please apply your changes to the latest version";
+        // Porch says it with another code.
+        (self.code == 409 && self.reason == "Conflict" && self.merge_conflicts().is_empty())
+            || (self.code == 500 && self.message.contains(WORDS))
+    }
+
+    /// The conflicts of an upgrade that nobody resolved.
+    pub fn merge_conflicts(&self) -> Vec<Value> {
+        let causes = self.causes.iter().filter(|cause| cause.reason == "MergeConflict");
+        causes.filter_map(|cause| serde_json::from_str(&cause.message).ok()).collect()
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message.trim_end())
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(refusal) => refusal.fmt(f),
+            Self::Unreachable(why) => f.write_str(why),
+            Self::Stopped => f.write_str("stopped"),
+        }
+    }
+}
+
+impl From<Trouble> for Failure {
+    fn from(trouble: Trouble) -> Self {
+        let failure = Self::new(trouble.to_string());
+        match &trouble {
+            Trouble::Refused(refusal) if refusal.code == 401 => {
+                failure.hint("the server does not know who you are: see the user of the kubeconfig")
+            }
+            Trouble::Refused(_) | Trouble::Unreachable(_) => failure,
+            Trouble::Stopped => Self::NobodyReads,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_status_is_told_as_it_is() {
+        let check =
+            |body: &str, message: &str| assert_eq!(Refusal::of(503, body.as_bytes()).message, message);
+        check("", "the server answered 503 without a word");
+        check("no backend\nmore", "the server answered 503: no backend");
+        check("{\"kind\":\"Status\",\"message\":\"busy\"}", "busy");
+    }
+
+    #[test]
+    fn conflicts_are_known_by_the_words_of_porch_too() {
+        let words = "Internal error occurred: Operation cannot be fulfilled on x: the object has been modified; please apply your changes to the latest version and try again";
+        let refusal = |code: u16, reason: &str, message: &str| Refusal {
+            code,
+            reason: reason.into(),
+            message: message.into(),
+            causes: Vec::new(),
+        };
+        assert!(refusal(500, "InternalError", words).is_conflict());
+        assert!(refusal(409, "Conflict", "any").is_conflict());
+        assert!(!refusal(409, "AlreadyExists", "any").is_conflict());
+        assert!(!refusal(500, "InternalError", "another").is_conflict());
+    }
+}

@@ -1,0 +1,174 @@
+//! `lanai rpkg push`: the files of a draft are replaced, and its pipeline runs.
+
+use std::path::{Path, PathBuf};
+
+use lanai_krm::package::{OtherYaml, Placed, ReadOptions};
+use lanai_krm::{Package, Resource};
+use lanai_types::SafePath;
+use serde_json::{Value, json};
+
+use super::args::Push;
+use super::create::given;
+use super::files::{self, METADATA};
+use super::server::{Dry, RESOURCES, Server, text};
+use crate::client::Trouble;
+use crate::failure::Failure;
+use crate::func;
+use crate::io::{Exit, Io};
+use crate::persona::Persona;
+use crate::pkg::local::{self, LIMITS, Local, Purpose};
+use crate::pkg::patch::{Labels, changes};
+
+/// What is pushed.
+struct Content {
+    package: Package,
+    /// The state that it was made from.
+    version: String,
+    /// The folder that it is in.
+    folder: Option<PathBuf>,
+}
+
+pub(super) fn run(push: &Push, server: &Server, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let name = given(push.package.as_deref(), "PACKAGE name is a required positional argument")?;
+    let dry = Dry::of(push.dry_run);
+    let mut object = match server.persona {
+        // It sends what it has, whatever is there.
+        Persona::Porchctl if reads_folder(push) => json!({"spec": {}}),
+        Persona::Porchctl | Persona::Lanai | Persona::Kpt => server.resources(name, io)?,
+    };
+    let content = match push.folder.as_deref() {
+        Some(folder) if folder != Path::new("-") => from_folder(folder, name, server, io)?,
+        given => {
+            if given.is_none() {
+                no_dash(server.persona, io)?;
+            }
+            from_stdin(name, &object, server, io)?
+        }
+    };
+    let before = files::package(&object)?;
+    files::put(&content.package, &mut object);
+    object["apiVersion"] = json!(RESOURCES.api_version());
+    object["kind"] = json!(RESOURCES.kind);
+    object["metadata"] = json!({
+        "name": name, "namespace": server.client.namespace, "resourceVersion": content.version,
+    });
+    let saved = match server.save(name, object, dry, io) {
+        Ok(saved) => saved,
+        Err(trouble) => return Err(refused(trouble, server.persona, io)),
+    };
+    told_render(&saved, io);
+    if dry == Dry::Run {
+        let after = files::package(&saved)?;
+        io.print(&changes(&before, &after, Labels { before: "a", after: "b" }, io.colour))?;
+    } else if let Some(folder) = &content.folder {
+        // The next push is about this state.
+        files::refresh(folder, &files::metadata(&saved)?)?;
+    }
+    io.print(&format!("{name} pushed{}\n", dry.remark()))?;
+    Ok(Exit::Success)
+}
+
+fn reads_folder(push: &Push) -> bool {
+    push.folder.as_deref().is_some_and(|folder| folder != Path::new("-"))
+}
+
+fn no_dash(persona: Persona, io: &mut Io<'_>) -> Result<(), Failure> {
+    match persona {
+        Persona::Porchctl => {
+            io.tell("Warning: This way of using stdin will be deprecated in Porch release 5.x.x. Please use '-' to provide stdin.");
+            Ok(())
+        }
+        Persona::Lanai | Persona::Kpt => Err(Failure::new("DIR is a required positional argument")
+            .hint("write - to read resources from standard input")),
+    }
+}
+
+fn from_folder(folder: &Path, name: &str, server: &Server, io: &mut Io<'_>) -> Result<Content, Failure> {
+    let local = Local::open(folder, Purpose::Look, io)?;
+    let mut package = local.package;
+    let path: SafePath = METADATA.parse().map_err(|_| Failure::new("no such path"))?;
+    let Some(metadata) = package.remove(&path) else { return Err(without_metadata(name, server)) };
+    let metadata = String::from_utf8_lossy(metadata.content()).into_owned();
+    let metadata =
+        Resource::parse(&metadata).map_err(|error| Failure::new(format!("{METADATA}: {error}")))?;
+    if server.persona == Persona::Porchctl
+        && let Some((path, _)) = package.iter().find(|(_, file)| file.text().is_none())
+    {
+        return Err(Failure::new(format!(
+            "file {path} is not a valid UTF-8 text file: current porch API doesn't support binary files"
+        )));
+    }
+    let version = version(&metadata, name, server)?;
+    Ok(Content { package, version, folder: Some(local::absolute(folder, io)?) })
+}
+
+/// The resources of a list. Files that hold none stay as the server has them.
+fn from_stdin(name: &str, object: &Value, server: &Server, io: &mut Io<'_>) -> Result<Content, Failure> {
+    let list = func::read_list(io)?;
+    let is_metadata = |item: &Resource| item.kind().as_deref() == Some("KptRevisionMetadata");
+    let Some(metadata) = list.items.iter().find(|item| is_metadata(item)) else {
+        return Err(without_metadata(name, server));
+    };
+    let version = version(metadata, name, server)?;
+    let options = ReadOptions { other_yaml: OtherYaml::Included, ..ReadOptions::default() };
+    let current = files::package(object)?;
+    let resources = current.resource_files(options).map_err(|error| Failure::new(error.to_string()))?;
+    let mut package = Package::new(LIMITS);
+    for (path, file) in current.iter().filter(|(path, _)| !resources.contains(path)) {
+        package.insert(path.clone(), file.clone()).map_err(|error| Failure::new(error.to_string()))?;
+    }
+    let items = list.items.iter().filter(|item| !is_metadata(item)).cloned();
+    let placed = items.map(Placed::from_annotations).collect::<Result<Vec<_>, _>>();
+    let placed = placed.map_err(|error| Failure::new(error.to_string()))?;
+    package.write_resources(placed, options).map_err(|error| Failure::new(error.to_string()))?;
+    Ok(Content { package, version, folder: None })
+}
+
+/// The state that the files were made from; they must be those of this revision.
+fn version(metadata: &Resource, name: &str, server: &Server) -> Result<String, Failure> {
+    let of = metadata.name().unwrap_or_default();
+    if server.persona != Persona::Porchctl && !of.is_empty() && of != name {
+        return Err(Failure::new(format!("these are files of {of}, not of {name}")));
+    }
+    let found = metadata.root().get("metadata").and_then(|metadata| metadata.get("resourceVersion"));
+    Ok(found.map(|found| found.value().into_owned()).unwrap_or_default())
+}
+
+fn without_metadata(name: &str, server: &Server) -> Failure {
+    let program = if server.persona == Persona::Porchctl { "porchctl" } else { "lanai" };
+    Failure::new(format!(
+        "\"{METADATA}\" not found in PackageRevisionResources '{}/{name}'\nuse \"{program} rpkg pull\" to download the remote package metadata before pushing",
+        server.client.namespace
+    ))
+}
+
+/// Says why files were refused: with what functions reported, where somebody reads it.
+pub(super) fn refused(trouble: Trouble, persona: Persona, io: &mut Io<'_>) -> Failure {
+    if let (Trouble::Refused(refusal), false) = (&trouble, persona == Persona::Porchctl) {
+        for cause in &refusal.causes {
+            let place = if cause.field.is_empty() { String::new() } else { format!("{}: ", cause.field) };
+            io.tell(&format!("  {place}{}", cause.message));
+        }
+    }
+    trouble.into()
+}
+
+/// Says what the pipeline did.
+pub(super) fn told_render(saved: &Value, io: &mut Io<'_>) {
+    let items = saved["status"]["renderStatus"]["result"]["items"].as_array();
+    for item in items.into_iter().flatten() {
+        let image = match text(item, "image") {
+            "" => text(item, "exec"),
+            image => image,
+        };
+        let mark = if item["exitCode"].as_i64().unwrap_or_default() == 0 { "PASS" } else { "FAIL" };
+        io.tell_exactly(&format!("[RUNNING] \"{image}\" \n[{mark}] \"{image}\"\n"));
+        let results = item["results"].as_array().into_iter().flatten();
+        let results: Vec<String> = results
+            .map(|result| format!("[{}]: {}", text(result, "severity"), text(result, "message")))
+            .collect();
+        if !results.is_empty() {
+            io.tell_exactly(&format!("[Results]: {}", results.join(", ")));
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! `lanai repo` and `lanai rpkg` as a user meets them: the binary, a server of it, and repositories of git.
+
+mod connection;
+mod files;
+mod history;
+mod life;
+mod list;
+mod pages;
+mod porchctl;
+mod repo;
+mod upgrade;
+mod world;

@@ -1,0 +1,169 @@
+//! `pull`, `push` and `edit`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use super::world::{World, expect, seen};
+
+const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: app\ndata:\n  level: info\n";
+/// A pipeline that sets a namespace.
+const PIPELINE: &str = "pipeline:\n  mutators:\n  - image: ghcr.io/kptdev/krm-functions-catalog/set-namespace:v0.4.1\n    configMap:\n      namespace: shop\n";
+/// A pipeline that fails: the function has no configuration.
+const BROKEN: &str =
+    "pipeline:\n  mutators:\n  - image: ghcr.io/kptdev/krm-functions-catalog/set-namespace:v0.4.1\n";
+
+fn draft(world: &World, repository: &str) -> String {
+    world.repository(repository);
+    world.ok(&["rpkg", "init", "web", "--repository", repository, "--workspace", "v1"]);
+    format!("{repository}.web.v1")
+}
+
+#[test]
+fn files_go_to_a_folder_and_back() {
+    let world = World::shared();
+    let name = draft(&world, "pulled");
+    let folder = world.path("pulled-folder");
+    let shown = folder.display().to_string();
+    expect(&world.run(&["rpkg", "pull", &name, &shown]), 0, "", "");
+    let mode = |path: &std::path::Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    assert_eq!((mode(&folder), mode(&folder.join("Kptfile"))), (0o750, 0o600));
+    let metadata = fs::read_to_string(folder.join(".KptRevisionMetadata")).expect("it is there");
+    assert!(metadata.starts_with("apiVersion: \"\"\nkind: KptRevisionMetadata\nmetadata:\n  name: pulled.web.v1\n  namespace: default\n  creationTimestamp: "), "{metadata}");
+    let there =
+        format!("error: directory \"{shown}\" already exists, please delete the directory and retry\n");
+    expect(&world.run(&["rpkg", "pull", &name, &shown]), 1, "", &there);
+
+    fs::write(folder.join("map.yaml"), MAP).expect("it can be written");
+    let kptfile = fs::read_to_string(folder.join("Kptfile")).expect("it is there");
+    fs::write(folder.join("Kptfile"), format!("{kptfile}{PIPELINE}")).expect("it can be written");
+    let image = "\"ghcr.io/kptdev/krm-functions-catalog/set-namespace:v0.4.1\"";
+    let pushed = world.run(&["rpkg", "push", &name, &shown]);
+    assert_eq!((pushed.code, pushed.stdout.as_str()), (Some(0), "pulled.web.v1 pushed\n"));
+    assert!(
+        pushed.stderr.starts_with(&format!("[RUNNING] {image} \n[PASS] {image}\n")),
+        "{:?}",
+        pushed.stderr
+    );
+    let diff = world.ok(&["rpkg", "diff", &name, &shown]);
+    assert!(diff.contains("-  namespace: shop"), "the pipeline set it on the server: {diff}");
+
+    // The folder knows what it was pushed as, so that it can be pushed again.
+    fs::write(folder.join("map.yaml"), MAP.replace("info", "debug")).expect("it can be written");
+    let dry = world.run(&["rpkg", "push", &name, &shown, "--dry-run"]);
+    assert!(
+        dry.stdout.contains("+  level: debug") && dry.stdout.ends_with("pulled.web.v1 pushed (dry run)\n"),
+        "{dry:?}"
+    );
+    world.ok(&["rpkg", "push", &name, &shown]);
+
+    // Somebody else was quicker.
+    world.put(&name, &[("other.txt", "text\n")]);
+    let late = world.run(&["rpkg", "push", &name, &shown]);
+    assert!(late.code == Some(1) && late.stderr.contains("the object has been modified"), "{late:?}");
+    fs::remove_file(folder.join(".KptRevisionMetadata")).expect("it is there");
+    let lost = "error: \".KptRevisionMetadata\" not found in PackageRevisionResources 'default/pulled.web.v1'\nuse \"lanai rpkg pull\" to download the remote package metadata before pushing\n";
+    expect(&world.run(&["rpkg", "push", &name, &shown]), 1, "", lost);
+}
+
+#[test]
+fn a_list_of_resources_goes_out_and_in() {
+    let world = World::shared();
+    let name = draft(&world, "streamed");
+    world.put(&name, &[("map.yaml", MAP)]);
+    let list = world.ok(&["rpkg", "pull", &name]);
+    assert!(list.starts_with("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- apiVersion: \"\"\n  kind: KptRevisionMetadata\n"), "{list}");
+    assert!(list.contains("config.kubernetes.io/path: map.yaml") && !list.contains("README"), "{list}");
+    let changed = list.replace("level: info", "level: debug");
+    expect(&seen(world.command(&["rpkg", "push", &name, "-"]), &changed), 0, "streamed.web.v1 pushed\n", "");
+    let folder = world.path("streamed-folder");
+    world.ok(&["rpkg", "pull", &name, &folder.display().to_string()]);
+    assert_eq!(
+        fs::read_to_string(folder.join("map.yaml")).expect("it is there"),
+        MAP.replace("info", "debug")
+    );
+    assert!(folder.join("README.md").exists(), "what is no resource stays");
+    let late = seen(world.command(&["rpkg", "push", &name, "-"]), &changed);
+    assert!(late.code == Some(1) && late.stderr.contains("the object has been modified"), "{late:?}");
+    let without = seen(world.command(&["rpkg", "push", &name]), &changed);
+    assert!(without.code == Some(1) && without.stderr.contains("write - to read"), "{without:?}");
+    let old =
+        seen(world.command_as("porchctl", &["rpkg", "push", &name]), &world.ok(&["rpkg", "pull", &name]));
+    assert_eq!((old.code, old.stdout.as_str()), (Some(0), "streamed.web.v1 pushed\n"));
+    assert!(old.stderr.starts_with("Warning: This way of using stdin will be deprecated"), "{old:?}");
+}
+
+#[test]
+fn files_that_are_no_text_are_kept_and_refused_to_porchctl() {
+    let world = World::shared();
+    let name = draft(&world, "binary");
+    let folder = world.path("binary-folder");
+    let shown = folder.display().to_string();
+    world.ok(&["rpkg", "pull", &name, &shown]);
+    fs::write(folder.join("logo.png"), [0x89, 0xff, 0x00]).expect("it can be written");
+    let refused = "Error: file logo.png is not a valid UTF-8 text file: current porch API doesn't support binary files \n";
+    expect(&world.porchctl(&["rpkg", "push", &name, &shown]), 1, "", refused);
+    world.ok(&["rpkg", "push", &name, &shown]);
+    let again = world.path("binary-again");
+    world.ok(&["rpkg", "pull", &name, &again.display().to_string()]);
+    assert_eq!(fs::read(again.join("logo.png")).expect("it is there"), [0x89, 0xff, 0x00]);
+    fs::remove_file(again.join("logo.png")).expect("it is there");
+    world.ok(&["rpkg", "push", &name, &again.display().to_string()]);
+    let gone = world.path("binary-gone");
+    world.ok(&["rpkg", "pull", &name, &gone.display().to_string()]);
+    assert!(!gone.join("logo.png").exists());
+}
+
+#[test]
+fn a_pipeline_that_fails_keeps_nothing() {
+    let world = World::shared();
+    let name = draft(&world, "broken");
+    let folder = world.path("broken-folder");
+    let shown = folder.display().to_string();
+    world.ok(&["rpkg", "pull", &name, &shown]);
+    let kptfile = fs::read_to_string(folder.join("Kptfile")).expect("it is there");
+    fs::write(folder.join("Kptfile"), format!("{kptfile}{BROKEN}")).expect("it can be written");
+    fs::write(folder.join("map.yaml"), MAP).expect("it can be written");
+    let failed = world.run(&["rpkg", "push", &name, &shown]);
+    assert_eq!((failed.code, failed.stdout.as_str()), (Some(1), ""));
+    assert!(failed.stderr.contains("Package NOT pushed to remote"), "{}", failed.stderr);
+    assert!(!world.ok(&["rpkg", "pull", &name]).contains("map.yaml"));
+}
+
+#[test]
+fn a_draft_is_edited_and_kept_when_somebody_says_so() {
+    let world = World::shared();
+    let name = draft(&world, "edited");
+    world.put(&name, &[("map.yaml", MAP)]);
+    let edit = |editor: &str, arguments: &[&str], answer: &str| {
+        let mut command = world.command(&[&["rpkg", "edit", &name], arguments].concat());
+        command.env("EDITOR", editor);
+        seen(command, answer)
+    };
+    let untouched = edit("true", &[], "");
+    expect(&untouched, 0, "edited.web.v1 not changed\n", "");
+    let dropped = edit("sed -i s/info/warn/", &["map.yaml"], "n\n");
+    assert_eq!(dropped.code, Some(1));
+    assert!(
+        dropped.stdout.contains("+  level: warn") && dropped.stderr.contains("was not changed"),
+        "{dropped:?}"
+    );
+    let kept = edit("sed -i s/info/warn/", &["map.yaml"], "y\n");
+    assert!(kept.code == Some(0) && kept.stdout.ends_with("edited.web.v1 edited\n"), "{kept:?}");
+    assert!(world.ok(&["rpkg", "pull", &name]).contains("level: warn"));
+    let broken = edit("sed -i s/^data/}data/", &["map.yaml", "--yes"], "");
+    assert!(broken.code == Some(1) && broken.stderr.contains("error: "), "{broken:?}");
+    assert!(world.ok(&["rpkg", "pull", &name]).contains("level: warn"));
+    let none = edit("true", &["none.yaml"], "");
+    assert!(
+        none.stderr.contains("has no file \"none.yaml\"") && none.stderr.contains("map.yaml"),
+        "{none:?}"
+    );
+    let failing = edit("false", &[], "");
+    assert!(failing.code == Some(1) && failing.stderr.contains("nothing was changed"), "{failing:?}");
+    world.publish(&name);
+    let published = edit("true", &[], "");
+    assert!(
+        published.stderr.contains("only drafts are edited") && published.stderr.contains("rpkg copy"),
+        "{published:?}"
+    );
+}
