@@ -8,6 +8,7 @@ pub mod history;
 mod manifests;
 mod oracle;
 mod places;
+pub mod revisions;
 mod skip;
 pub mod sshd;
 
