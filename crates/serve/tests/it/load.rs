@@ -168,8 +168,8 @@ fn many_objects_in_pages_while_they_change() {
             .buffer_unordered(64);
         while made.next().await.is_some() {}
         drop(made);
-        let (changed, mut changes) = watch::channel(0);
-        let changing = tokio::spawn(change(maps.clone(), changed));
+        let (teller, mut changes) = watch::channel(0);
+        let changing = tokio::spawn(change(maps.clone(), teller));
         let mut params = ListParams::default().limit(PAGE);
         let (mut seen, mut moment) = (BTreeMap::new(), None);
         let mut pages = 0;
@@ -211,7 +211,7 @@ fn many_objects_in_pages_while_they_change() {
 }
 
 /// Changes three objects again and again, and says so, as long as somebody listens.
-async fn change(maps: Api<ConfigMap>, changed: watch::Sender<usize>) {
+async fn change(maps: Api<ConfigMap>, teller: watch::Sender<usize>) {
     for number in 0.. {
         let name = format!("p{:05}", number * 7_919 % objects());
         let _ = maps.delete(&name, &DeleteParams::default()).await;
@@ -219,7 +219,7 @@ async fn change(maps: Api<ConfigMap>, changed: watch::Sender<usize>) {
         let name = format!("p{:05}", number * 104_729 % objects());
         let patch: Patch<Value> = Patch::Merge(json!({"data": {"number": "9"}}));
         let _ = maps.patch(&name, &PatchParams::default(), &patch).await;
-        if changed.send(number).is_err() {
+        if teller.send(number).is_err() {
             break;
         }
     }
