@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::age;
 use crate::jsonpath::JsonPath;
+use crate::parts::Parts;
 
 /// A column of a table.
 #[derive(Clone, Debug)]
@@ -70,9 +71,17 @@ pub enum Source {
     Name,
     /// A path.
     Path(JsonPath),
-    /// A function of the object and of the time.
-    Computed(fn(&Value, Timestamp) -> Value),
+    /// A function of some fields of the object and of the time.
+    Computed {
+        /// The function.
+        of: Cell,
+        /// The fields that it looks at.
+        reads: &'static [&'static [&'static str]],
+    },
 }
+
+/// What stands in the cell of an object at a time.
+pub type Cell = fn(&Value, Timestamp) -> Value;
 
 impl Column {
     /// The column as `columnDefinitions` of a `Table` has it.
@@ -86,11 +95,20 @@ impl Column {
         })
     }
 
-    /// What stands in the cell of an object; `now` is for ages. Null where there is nothing to show.
+    /// Adds the fields that its cells are made of.
+    pub fn want(&self, parts: &mut Parts) {
+        match &self.source {
+            Source::Name => parts.add(["metadata", "name"]),
+            Source::Path(path) => parts.add(path.leading_fields()),
+            Source::Computed { reads, .. } => reads.iter().for_each(|path| parts.add(path.iter().copied())),
+        }
+    }
+
+    /// What stands in the cell of an object, of which no more has to be there than it [wants](Self::want); `now` is for ages. Null where there is nothing to show.
     pub fn cell(&self, object: &Value, now: Timestamp) -> Value {
         match &self.source {
             Source::Name => object["metadata"]["name"].clone(),
-            Source::Computed(of) => of(object, now),
+            Source::Computed { of, .. } => of(object, now),
             Source::Path(path) => {
                 let found = path.find(object);
                 match (self.kind, found.first()) {

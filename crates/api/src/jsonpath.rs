@@ -82,6 +82,19 @@ impl JsonPath {
         follow(&self.steps, vec![value])
     }
 
+    /// The fields that it begins with: all that it leads to stands behind them.
+    pub fn leading_fields(&self) -> impl Iterator<Item = &str> {
+        self.steps.iter().map_while(|step| match step {
+            Step::Field(name) => Some(name.as_str()),
+            Step::Each
+            | Step::Below
+            | Step::Slice { .. }
+            | Step::At(_)
+            | Step::Union(_)
+            | Step::Filter(_) => None,
+        })
+    }
+
     /// What it leads to as one text: values one behind the other with blanks between them, objects and lists as JSON.
     pub fn print(&self, value: &Value) -> String {
         let mut out = String::new();

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | kinds | [`kind`], [`kinds`] (those that are always there), [`crd`] (those that users define) |
 //! | what objects look like | [`schema`] |
-//! | tables | [`column`], [`jsonpath`], [`age`] |
+//! | tables | [`column`], [`jsonpath`], [`parts`], [`age`] |
 //! | what schemas cannot say | [`meta`], [`core`] (Kubernetes's own kinds), [`decode`], [`protobuf`] (reading) |
 //! | documents for clients | [`openapi`] |
 //! | what is wrong | [`cause`], [`names`] |
@@ -23,6 +23,7 @@ pub mod kinds;
 pub mod meta;
 pub mod names;
 pub mod openapi;
+pub mod parts;
 pub mod protobuf;
 pub mod schema;
 pub mod time;
@@ -31,4 +32,5 @@ pub use cause::{Cause, FieldPath, Reason};
 pub use column::Column;
 pub use jsonpath::JsonPath;
 pub use kind::{KindInfo, Names, Origin, Role, Scope, Serving, SubResource, Verb, Version};
+pub use parts::Parts;
 pub use schema::Schema;

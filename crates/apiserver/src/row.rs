@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use lanai_store::{Attributes, Object, Protection, Revision, Stored};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::meta;
@@ -59,6 +61,20 @@ pub fn bytes(stored: &Stored, revision: Revision, api_version: &str) -> Result<V
     Ok(out)
 }
 
+/// The metadata of an object, as bytes.
+///
+/// # Errors
+/// When the row was not written by [`encode`].
+pub fn metadata(stored: &Stored, revision: Revision) -> Result<Vec<u8>, Status> {
+    let row = &stored.object.value;
+    let damaged = || Status::internal(format!("the row of \"{}\" is not an object of ours", stored.key));
+    let at = find(row, METADATA).ok_or_else(damaged)? + METADATA.len() - 1;
+    let mut rest = serde_json::Deserializer::from_slice(&row[at..]);
+    let found = <&RawValue>::deserialize(&mut rest).map_err(|_| damaged())?.get();
+    let comma = if found == "{}" { "" } else { "," };
+    Ok(format!("{{\"resourceVersion\":\"{revision}\"{comma}{}", &found[1..]).into_bytes())
+}
+
 /// An object as it is stored, with its `resourceVersion`.
 ///
 /// # Errors
@@ -69,10 +85,15 @@ pub fn decode(stored: &Stored) -> Result<Value, Status> {
 
 /// As [`decode`], as of an event.
 pub fn decode_at(stored: &Stored, revision: Revision) -> Result<Value, Status> {
-    let mut object: Value = serde_json::from_slice(&stored.object.value)
-        .map_err(|error| Status::internal(format!("the row of \"{}\" is no JSON: {error}", stored.key)))?;
+    let mut object: Value =
+        serde_json::from_slice(&stored.object.value).map_err(|error| damaged(stored, &error))?;
     meta::metadata(&mut object).insert("resourceVersion".into(), json!(revision.to_string()));
     Ok(object)
+}
+
+/// What is said of a row that cannot be read.
+pub fn damaged(stored: &Stored, error: &serde_json::Error) -> Status {
+    Status::internal(format!("the row of \"{}\" is no JSON: {error}", stored.key))
 }
 
 fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
@@ -104,6 +125,8 @@ mod tests {
             expected["apiVersion"] = json!("x.org/v2");
             let spliced = bytes(&stored, Revision::new(9), "x.org/v2").unwrap();
             assert_eq!(serde_json::from_slice::<Value>(&spliced).unwrap(), expected);
+            let spliced = metadata(&stored, Revision::new(9)).unwrap();
+            assert_eq!(serde_json::from_slice::<Value>(&spliced).unwrap(), expected["metadata"]);
         }
     }
 
@@ -112,6 +135,7 @@ mod tests {
         let mut stored = stored(json!({"apiVersion": "v1", "kind": "A", "metadata": {}}));
         stored.object.value = Bytes::from_static(b"{\"kind\":1}");
         assert!(bytes(&stored, Revision::new(1), "v1").is_err());
+        assert!(metadata(&stored, Revision::new(1)).is_err());
         stored.object.value = Bytes::from_static(b"no");
         assert!(decode(&stored).is_err());
     }

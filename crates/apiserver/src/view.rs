@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use lanai_api::Version;
+use lanai_api::{Column, Parts, Version};
 use lanai_store::{Revision, Stored};
 use serde_json::{Map, Value, json};
 
@@ -120,7 +120,12 @@ impl View {
                 let list = json!({"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata, "items": items});
                 Ok(self.written(&list))
             }
-            (Shape::Table, _) => Ok(self.written(&self.table(&metadata, items, Headings::Shown)?)),
+            (Shape::Table, Format::Yaml) => {
+                Ok(self.written(&self.table(&metadata, items, Headings::Shown)?))
+            }
+            (Shape::Table, Format::Json | Format::OpenApiProtobuf | Format::Discovery | Format::Text) => {
+                self.spliced_table(&metadata, items)
+            }
         }
     }
 
@@ -208,23 +213,77 @@ impl View {
     fn table(&self, metadata: &Value, items: Vec<Item>, headings: Headings) -> Result<Value, Status> {
         let columns = &self.version()?.columns;
         let definitions = match headings {
-            Headings::Shown => columns.iter().map(lanai_api::Column::definition).collect(),
+            Headings::Shown => columns.iter().map(Column::definition).collect(),
             Headings::Left => Value::Null,
         };
-        let mut rows = Vec::with_capacity(items.len());
-        for item in items {
-            let value = self.converted(item)?;
-            let cells: Vec<Value> = columns.iter().map(|column| column.cell(&value, self.now)).collect();
-            let mut row = json!({"cells": cells});
-            match self.include {
-                Include::Nothing => {}
-                Include::Metadata => row["object"] = partial_of(&value),
-                Include::Object => row["object"] = value,
-            }
-            rows.push(row);
-        }
+        let rows =
+            items.into_iter().map(|item| self.table_row(columns, item)).collect::<Result<Vec<_>, _>>()?;
         Ok(json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
                   "columnDefinitions": definitions, "rows": rows}))
+    }
+
+    fn table_row(&self, columns: &[Column], item: Item) -> Result<Value, Status> {
+        let value = self.converted(item)?;
+        let mut row = json!({"cells": self.cells(columns, &value)});
+        match self.include {
+            Include::Nothing => {}
+            Include::Metadata => row["object"] = partial_of(&value),
+            Include::Object => row["object"] = value,
+        }
+        Ok(row)
+    }
+
+    fn cells(&self, columns: &[Column], value: &Value) -> Vec<Value> {
+        columns.iter().map(|column| column.cell(value, self.now)).collect()
+    }
+
+    /// A table as text. Of rows that are as they are asked for, nothing is read but what the cells are made of.
+    fn spliced_table(&self, metadata: &Value, items: Vec<Item>) -> Result<Vec<u8>, Status> {
+        let columns = &self.version()?.columns;
+        let mut parts = Parts::default();
+        for column in columns {
+            column.want(&mut parts);
+        }
+        let definitions: Value = columns.iter().map(Column::definition).collect();
+        let mut out = format!(
+            "{{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{metadata},\"columnDefinitions\":{definitions},\"rows\":["
+        )
+        .into_bytes();
+        for (at, item) in items.into_iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            match item {
+                Item::Row(stored, revision)
+                    if self.include != Include::Object && self.kind.is_as_stored(&stored, &self.version) =>
+                {
+                    self.splice_row(columns, &parts, &stored, revision, &mut out)?;
+                }
+                other => out.extend(self.table_row(columns, other)?.to_string().into_bytes()),
+            }
+        }
+        out.extend_from_slice(b"]}\n");
+        Ok(out)
+    }
+
+    fn splice_row(
+        &self,
+        columns: &[Column],
+        parts: &Parts,
+        stored: &Stored,
+        revision: Revision,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Status> {
+        let value = parts.read(&stored.object.value).map_err(|error| row::damaged(stored, &error))?;
+        out.extend_from_slice(b"{\"cells\":");
+        out.extend(Value::Array(self.cells(columns, &value)).to_string().into_bytes());
+        if self.include == Include::Metadata {
+            out.extend_from_slice(b",\"object\":{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
+            out.extend(row::metadata(stored, revision)?);
+            out.push(b'}');
+        }
+        out.push(b'}');
+        Ok(())
     }
 
     fn written(&self, value: &Value) -> Vec<u8> {

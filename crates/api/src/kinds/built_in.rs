@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use serde_json::Value;
 
 use super::cells;
-use crate::column::{CellType, Column, Source};
+use crate::column::{Cell, CellType, Column, Source};
 use crate::crd::name_column;
 use crate::kind::{Action, KindInfo, Names, Origin, Role, Scope, Serving, SubResource, Verb, Version};
 use crate::schema::built_in::of_kind;
@@ -18,9 +17,6 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 /// All but `deletecollection`: namespaces are not deleted in bulk.
 const NAMESPACE_VERBS: [Verb; 7] =
     [Verb::Create, Verb::Delete, Verb::Get, Verb::List, Verb::Patch, Verb::Update, Verb::Watch];
-
-/// Where a cell comes from.
-type Cell = fn(&Value, Timestamp) -> Value;
 
 pub(super) fn all() -> Vec<KindInfo> {
     let mut kinds = core();
@@ -81,6 +77,9 @@ impl KindInfo {
     }
 }
 
+/// Objects of Kubernetes's own kinds are small enough to be read for a cell.
+const WHOLE: &[&[&str]] = &[&[]];
+
 /// A column of text that is always shown.
 fn text(name: &str, description: &str, of: Cell) -> Column {
     column(name, CellType::Text, description, 0, of)
@@ -98,7 +97,7 @@ fn column(name: &str, kind: CellType, description: &str, priority: i32, of: Cell
         format: String::new(),
         description: description.to_owned(),
         priority,
-        source: Source::Computed(of),
+        source: Source::Computed { of, reads: WHOLE },
     }
 }
 

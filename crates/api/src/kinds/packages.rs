@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::column::Source;
+use crate::column::{Cell, Source};
 use crate::crd;
 use crate::kind::{Action, KindInfo, Origin, SubResource, Verb};
 
@@ -25,8 +25,8 @@ fn of(text: &'static str, verbs: &[Verb]) -> KindInfo {
 fn revisions() -> KindInfo {
     let verbs = [Verb::Create, Verb::Delete, Verb::Get, Verb::List, Verb::Patch, Verb::Update, Verb::Watch];
     let mut kind = of(include_str!("packagerevision.yaml"), &verbs);
-    computed(&mut kind, "Revision", revision);
-    computed(&mut kind, "Latest", latest);
+    computed(&mut kind, "Revision", &[&["spec", "revision"]], revision);
+    computed(&mut kind, "Latest", &[&["metadata", "labels", LATEST]], latest);
     for version in &mut kind.versions {
         version.sub_resources = vec![SubResource::Action(Action {
             name: "approval".to_owned(),
@@ -42,8 +42,8 @@ fn revisions() -> KindInfo {
 fn resources() -> KindInfo {
     let verbs = [Verb::Get, Verb::List, Verb::Patch, Verb::Update];
     let mut kind = of(include_str!("packagerevisionresources.yaml"), &verbs);
-    computed(&mut kind, "Revision", revision);
-    computed(&mut kind, "Files", files);
+    computed(&mut kind, "Revision", &[&["spec", "revision"]], revision);
+    computed(&mut kind, "Files", &[&["spec", "resources"], &["spec", "binaryResources"]], files);
     kind
 }
 
@@ -51,10 +51,10 @@ fn packages() -> KindInfo {
     of(include_str!("porchpackage.yaml"), &[Verb::Get, Verb::List, Verb::Watch])
 }
 
-fn computed(kind: &mut KindInfo, column: &str, cell: fn(&Value, Timestamp) -> Value) {
+fn computed(kind: &mut KindInfo, column: &str, reads: &'static [&'static [&'static str]], of: Cell) {
     let columns = kind.versions.iter_mut().flat_map(|version| &mut version.columns);
     for found in columns.filter(|found| found.name == column) {
-        found.source = Source::Computed(cell);
+        found.source = Source::Computed { of, reads };
     }
 }
 

@@ -126,3 +126,63 @@ async fn defaults_that_came_later_are_there_when_objects_are_read() {
     ok(&world, "DELETE", &format!("{boats}/b"), "", &Value::Null).await;
     assert_eq!(ok(&world, "GET", &format!("{boats}/b"), "", &Value::Null).await["spec"]["sails"], 2);
 }
+
+/// The rows of a list are made of the bytes that are stored; the row of one object is made of the object.
+#[tokio::test]
+async fn a_row_of_a_table_is_the_same_in_a_list_and_alone() {
+    let world = world().await;
+    let mut boats = definition("sea.example", "boats", &json!({"name": {"type": "string"}}));
+    boats["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] =
+        json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    boats["spec"]["versions"][0]["additionalPrinterColumns"] = json!([
+        {"name": "Sails", "type": "integer", "jsonPath": ".spec.sails"},
+        {"name": "Crew", "type": "string", "jsonPath": ".spec.crew[*].name"},
+        {"name": "Captain", "type": "string", "jsonPath": ".spec.crew[?(@.rank==\"captain\")].name"},
+        {"name": "Label", "type": "string", "jsonPath": ".metadata.labels['sea\\.example/port']"},
+        {"name": "Any", "type": "string", "jsonPath": ".spec..name"},
+        {"name": "Deep", "type": "string", "jsonPath": ".spec.crew.name"},
+        {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+    ]);
+    ok(&world, "POST", DEFINITIONS, JSON, &boats).await;
+    let specs = [
+        json!({}),
+        json!({"sails": 2, "crew": [{"name": "a\"\\é", "rank": "captain"}, {"name": "b"}]}),
+        json!({"sails": "two", "crew": {"name": "c", "more": {"name": "d"}}, "long": "x".repeat(500)}),
+    ];
+    for (number, spec) in specs.iter().enumerate() {
+        let metadata = json!({"name": format!("b{number}"), "labels": {"sea.example/port": "here"}, "annotations": {"a": "\"metadata\":{}"}});
+        let boat =
+            json!({"apiVersion": "sea.example/v1", "kind": "Boat", "metadata": metadata, "spec": spec});
+        ok(&world, "POST", "/apis/sea.example/v1/boats", JSON, &boat).await;
+    }
+    for (path, include) in [
+        ("/apis/sea.example/v1/boats", "Metadata"),
+        ("/apis/sea.example/v1/boats", "None"),
+        ("/apis/sea.example/v1/boats", "Object"),
+        (DEFINITIONS, "Metadata"),
+        ("/api/v1/namespaces", "Metadata"),
+    ] {
+        let table = async |path: &str| {
+            let accept = ("accept".into(), "application/json;as=Table;v=v1;g=meta.k8s.io".into());
+            let path = format!("{path}?includeObject={include}");
+            let answer = world.ask("GET", &path, &[accept], String::new()).await;
+            let mut table: Value = serde_json::from_str(&answer.text).unwrap();
+            // A second may pass between two questions.
+            for row in table["rows"].as_array_mut().unwrap() {
+                row["cells"].as_array_mut().unwrap().pop();
+            }
+            table
+        };
+        let list = table(path).await;
+        let names = ok(&world, "GET", path, "", &Value::Null).await;
+        let names = names["items"].as_array().unwrap();
+        let rows = list["rows"].as_array().unwrap();
+        assert!(!rows.is_empty() && rows.len() == names.len(), "{path}");
+        for (row, item) in rows.iter().zip(names) {
+            let name = item["metadata"]["name"].as_str().unwrap();
+            let alone = table(&format!("{path}/{name}")).await;
+            assert_eq!(alone["rows"][0], *row, "{path} {name} {include}");
+            assert_eq!(alone["columnDefinitions"], list["columnDefinitions"]);
+        }
+    }
+}
