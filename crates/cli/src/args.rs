@@ -54,9 +54,11 @@ pub(crate) enum Command {
     /// Print the kubeconfig of a server
     Kubeconfig(crate::serve::Kubeconfig),
     /// Say what is wrong with this set-up, and how to mend it
-    Doctor(crate::doctor::Doctor),
+    Doctor(Box<crate::doctor::Doctor>),
     /// Print what a shell needs to complete the words of a command line
     Completion(crate::manual::Completion),
+    /// Say more about an error: what it means, why it happens, what to do
+    Explain(crate::manual::Explain),
     /// Print a page of docs/reference
     #[command(hide = true)]
     Reference(crate::manual::Reference),

@@ -9,7 +9,7 @@ use lanai_catalog::{Catalog, Entry, Moment, Options, Outcome};
 use lanai_types::ByteSize;
 use lanai_types::quote::Quoted;
 
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 use crate::places;
 
@@ -56,13 +56,13 @@ pub(crate) fn catalog(io: &Io<'_>) -> Result<Catalog, String> {
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &CacheCommand, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let catalog = catalog(io).map_err(Failure::new)?;
+    let catalog = catalog(io).map_err(|text| Failure::of(Code::Cache, text))?;
     match command {
         CacheCommand::Ls => list(&catalog, io)?,
         CacheCommand::Show(show) => {
             let entry = find(&catalog, &show.key)?;
             let content = wait(catalog.content(&entry))?.map_err(|damage| {
-                Failure::new(format!("the result {}: {damage}", Quoted(&entry.key.to_string())))
+                Failure::of(Code::Cache, format!("the result {}: {damage}", Quoted(&entry.key.to_string())))
                     .hint("it is made anew when somebody asks for it")
             })?;
             io.print(&described(&entry))?;
@@ -110,7 +110,7 @@ fn verify(catalog: &Catalog, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if verified.findings.is_empty() {
         return Ok(Exit::Success);
     }
-    Err(Failure::new(format!("{} things were not right", verified.findings.len()))
+    Err(Failure::of(Code::Cache, format!("{} things were not right", verified.findings.len()))
         .hint("results among them were removed, and are made anew when somebody asks for them"))
 }
 
@@ -121,10 +121,9 @@ fn find(catalog: &Catalog, beginning: &str) -> Result<Entry, Failure> {
     let first = found.next();
     let shown = Quoted(beginning).to_string();
     match (first, found.next()) {
-        (None, _) => {
-            Err(Failure::new(format!("there is no result {shown}")).hint("\"lanai cache ls\" lists them"))
-        }
-        (Some(_), Some(_)) => Err(Failure::new(format!("several results begin with {shown}"))),
+        (None, _) => Err(Failure::of(Code::Cache, format!("there is no result {shown}"))
+            .hint("\"lanai cache ls\" lists them")),
+        (Some(_), Some(_)) => Err(Failure::of(Code::Cache, format!("several results begin with {shown}"))),
         (Some(entry), None) => Ok(entry),
     }
 }
@@ -159,10 +158,11 @@ fn age(time: Duration) -> String {
 
 fn wait<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-    let runtime = runtime.map_err(|error| Failure::new(format!("cannot start a thread: {error}")))?;
+    let runtime =
+        runtime.map_err(|error| Failure::of(Code::Machine, format!("cannot start a thread: {error}")))?;
     Ok(runtime.block_on(work))
 }
 
 fn failed(error: &lanai_catalog::Error) -> Failure {
-    Failure::new(error.to_string())
+    Failure::of(Code::Cache, error.to_string())
 }

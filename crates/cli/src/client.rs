@@ -18,6 +18,6 @@ mod kubeconfig;
 mod patience;
 mod target;
 
-pub(crate) use answer::Trouble;
+pub(crate) use answer::{Refusal, Trouble};
 pub(crate) use flags::{Connection, Timeout, duration};
 pub(crate) use http::{Accept, Client, Method, Patch, Request, Resource};

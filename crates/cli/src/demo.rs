@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lanai_demo::{Made, Tools, Tour};
+use lanai_demo::{Tools, Tour};
 use lanai_types::quote::Quoted;
 
-use crate::failure::{Failure, cause};
+use crate::failure::{Code, Failure, cause};
 use crate::io::{Audience, Exit, Io};
 use crate::pkg::local::absolute;
 use crate::places;
@@ -63,7 +63,7 @@ pub enum Told<'a> {
     /// A step begins.
     Step(&'a str),
     /// Everything is made.
-    Ready(SocketAddr, &'a Made),
+    Ready(SocketAddr),
 }
 
 /// The folder of a demo; one that we made ourselves goes when the demo ends.
@@ -103,16 +103,16 @@ fn run_in(place: Place, demo: &Demo, serving: &dyn Serving, io: &mut Io<'_>) -> 
                 let _ = io.stderr.flush();
             }
         }
-        Told::Ready(address, made) => {
+        Told::Ready(address) => {
             if io.audience == Audience::Terminal {
                 let _ = write!(io.stderr, "\r\x1b[K");
             }
-            printed = show(&folder, address, made, &tools, demo, place.temporary.is_some(), io);
+            printed = show(&folder, address, &tools, demo, place.temporary.is_some(), io);
         }
     });
     if let Err(why) = served {
         let kept = place.keep();
-        return Err(Failure::new(format!("the demo ended: {why}"))
+        return Err(Failure::of(Code::Serve, format!("the demo ended: {why}"))
             .hint(format!("its log is {}", kept.join(LOG).display())));
     }
     printed?;
@@ -129,15 +129,17 @@ fn run_in(place: Place, demo: &Demo, serving: &dyn Serving, io: &mut Io<'_>) -> 
 fn show(
     folder: &Path,
     address: SocketAddr,
-    made: &Made,
     tools: &Tools,
     demo: &Demo,
     is_temporary: bool,
     io: &mut Io<'_>,
 ) -> Result<(), Failure> {
-    let tour = Tour::prepare(folder, made, tools.clone());
+    let tour = Tour::prepare(folder, tools.clone());
     let tour = tour.map_err(|error| {
-        Failure::new(format!("the files of the tour cannot be written below {}: {error}", folder.display()))
+        Failure::of(
+            Code::File,
+            format!("the folder of the tour cannot be made below {}: {error}", folder.display()),
+        )
     })?;
     let place = |below: &str| folder.join(below).display().to_string();
     let mut text = format!(
@@ -178,20 +180,24 @@ fn place(demo: &Demo, io: &Io<'_>) -> Result<Place, Failure> {
         let made = tempfile::Builder::new().prefix("lanai-demo-").tempdir_in(&parent);
         let made = made.map_err(|error| {
             let shown = parent.display().to_string();
-            Failure::new(format!("no folder can be made in {}: {}", Quoted(&shown), cause(&error)))
-                .hint("name one with --dir FOLDER")
+            Failure::of(
+                Code::Machine,
+                format!("no folder can be made in {}: {}", Quoted(&shown), cause(&error)),
+            )
+            .hint("name one with --dir FOLDER")
         })?;
         return Ok(Place { path: made.path().to_owned(), temporary: Some(made) });
     };
     let path = absolute(given, io)?;
     let shown = given.display().to_string();
-    let failed = |error: std::io::Error| Failure::new(format!("{}: {}", Quoted(&shown), cause(&error)));
+    let failed =
+        |error: std::io::Error| Failure::of(Code::File, format!("{}: {}", Quoted(&shown), cause(&error)));
     std::fs::create_dir_all(&path).map_err(failed)?;
     if std::fs::read_dir(&path).map_err(failed)?.next().is_some() {
-        return Err(Failure::new(format!(
-            "{} is not empty: a demo begins in a fresh folder",
-            Quoted(&shown)
-        ))
+        return Err(Failure::of(
+            Code::Exists,
+            format!("{} is not empty: a demo begins in a fresh folder", Quoted(&shown)),
+        )
         .hint(format!(
             "name another one; a demo that is in it goes on with: lanai serve --data-dir {shown}"
         )));

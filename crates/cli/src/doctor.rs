@@ -7,36 +7,41 @@
 //! | `cage` | what functions that are programs are kept from |
 //! | `config` | the kubeconfig |
 //! | `data` | the data directory of a server |
+//! | `server` | whether the server answers, and what we may do there |
+//! | `functions` | functions that packages name and nothing runs |
 
 mod cage;
 mod config;
 mod data;
+mod functions;
 mod programs;
 mod report;
+mod server;
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::client::Connection;
 use crate::failure::Failure;
 use crate::io::{Exit, Io};
 use crate::pkg::local::absolute;
-use report::{Check, Report};
+use report::{Check, Report, State};
+use server::Place;
 
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
     /// Packages to look at for changes that were interrupted [default: the current folder]
     #[arg(value_name = "PKG")]
     pub packages: Vec<PathBuf>,
-    /// The data directory of a server [default: as for serve, if it is there]
-    #[arg(long, value_name = "FOLDER")]
-    pub data_dir: Option<PathBuf>,
-    /// The kubeconfig [default: as kubectl finds it, else that of the data directory]
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
+    /// Do not ask the server
+    #[arg(long)]
+    pub offline: bool,
     /// How to print what was found
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     pub output: Format,
+    #[command(flatten)]
+    pub connection: Connection,
 }
 
 /// How a report is printed.
@@ -50,12 +55,16 @@ pub(crate) enum Format {
 
 /// Looks at everything, and changes nothing. Fails only where there is a problem; warnings are none.
 pub(crate) fn run(command: &Doctor, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let data = crate::serve::data_dir(command.data_dir.clone(), io).ok();
+    let connection = &command.connection;
+    let data = crate::serve::data_dir(connection.data_dir.clone(), io).ok();
     let mut report = Report::default();
     report.add(programs::all(io));
     report.add([cage::check(io)]);
-    report.add(config::checks(command.kubeconfig.as_deref(), data.as_deref(), io));
-    match (&data, &command.data_dir) {
+    let config = config::checks(connection, data.as_deref(), io);
+    let place = config.place;
+    let is_broken = config.check.state == State::Problem;
+    report.add([config.check]);
+    match (&data, &connection.data_dir) {
         (Some(folder), Some(_)) => report.add(data::checks(folder)),
         (Some(folder), None) if folder.is_dir() => report.add(data::checks(folder)),
         (Some(folder), None) => {
@@ -68,6 +77,10 @@ pub(crate) fn run(command: &Doctor, io: &mut Io<'_>) -> Result<Exit, Failure> {
             "set HOME or LANAI_DATA_DIR, or name one with --data-dir FOLDER",
         )]),
     }
+    // Without a kubeconfig that can be read, nobody can be asked.
+    if !command.offline && !is_broken {
+        ask(connection, place, &mut report, io);
+    }
     let here = [PathBuf::new()];
     let packages = if command.packages.is_empty() { here.as_slice() } else { &command.packages };
     for package in packages {
@@ -79,6 +92,16 @@ pub(crate) fn run(command: &Doctor, io: &mut Io<'_>) -> Result<Exit, Failure> {
     };
     io.print(&text)?;
     Ok(if report.problems() > 0 { Exit::Failure } else { Exit::Success })
+}
+
+/// Asks the server.
+fn ask(connection: &Connection, place: Place, report: &mut Report, io: &mut Io<'_>) {
+    let (checks, server) = server::reach(connection, place, jiff::Timestamp::now, io);
+    report.add(checks);
+    let Some(server) = server else { return };
+    report.add(server::rights(&server, io));
+    report.add(server::repositories(&server, io));
+    report.add(functions::checks(&server, io));
 }
 
 /// A change of a package that was begun and not finished.

@@ -1,7 +1,13 @@
 //! What went wrong, for people.
 
+mod code;
+
 use std::fmt;
 use std::io;
+
+pub(crate) use code::Code;
+
+use crate::persona::Persona;
 
 /// Why a command stopped.
 #[derive(Debug)]
@@ -12,18 +18,20 @@ pub(crate) enum Failure {
     NobodyReads,
 }
 
-/// An error as it is shown: what, where and why in the text, one action that helps in the hint.
+/// An error as it is shown: what, where and why in the text, one action that helps in the hint, and a code to look up.
 #[derive(Debug)]
 pub(crate) struct Message {
     text: String,
+    code: Code,
     hint: Option<String>,
     /// Under the name porchctl, it begins with a small letter.
     is_bare: bool,
 }
 
 impl Failure {
-    pub fn new(text: impl Into<String>) -> Self {
-        Self::Told(Message { text: without_numbers(text.into()), hint: None, is_bare: false })
+    /// An error: its cause, and what, where and why in words.
+    pub fn of(code: Code, text: impl Into<String>) -> Self {
+        Self::Told(Message { text: without_numbers(text.into()), code, hint: None, is_bare: false })
     }
 
     /// Says before the text what it means for what was asked.
@@ -56,6 +64,27 @@ impl Failure {
 }
 
 impl Message {
+    /// All of it, as kpt would tell it: there are no codes.
+    pub fn without_code(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("error: {}\nhint: {hint}", self.text),
+            None => format!("error: {}", self.text),
+        }
+    }
+
+    /// What, where and why, alone.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// As those read it who called the program by this name.
+    pub fn told_as(&self, persona: Persona) -> String {
+        match persona {
+            Persona::Lanai => self.to_string(),
+            Persona::Kpt | Persona::Porchctl => self.without_code(),
+        }
+    }
+
     /// The text as porchctl tells it, with the blank that it has before the end of the line.
     pub fn porchctl(&self) -> String {
         if self.is_bare { format!("error: {}\n", self.text) } else { format!("Error: {} \n", self.text) }
@@ -64,11 +93,8 @@ impl Message {
 
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", self.text)?;
-        match &self.hint {
-            Some(hint) => write!(f, "\nhint: {hint}"),
-            None => Ok(()),
-        }
+        let text = self.without_code();
+        write!(f, "{}\n{}", text.trim_end(), self.code.line())
     }
 }
 

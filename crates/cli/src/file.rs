@@ -11,7 +11,7 @@ use lanai_types::quote::Quoted;
 use lanai_yaml::Stream;
 use tempfile::NamedTempFile;
 
-use crate::failure::{Failure, cause};
+use crate::failure::{Code, Failure, cause};
 use crate::io::Io;
 
 /// A file that was named: one on disk, or standard input.
@@ -42,9 +42,10 @@ impl fmt::Display for Source {
 pub(crate) fn read_yaml(source: &Source, io: &mut Io<'_>) -> Result<Stream, Failure> {
     let limits = YamlLimits::default();
     let bytes = read(source, limits.max_bytes, io).map_err(|error| {
-        Failure::new(format!("cannot read {}: {}", Quoted(&source.to_string()), cause(&error)))
+        Failure::of(Code::File, format!("cannot read {}: {}", Quoted(&source.to_string()), cause(&error)))
     })?;
-    Stream::parse_bytes(&bytes, &limits).map_err(|error| Failure::new(format!("{source}: {error:#}")))
+    Stream::parse_bytes(&bytes, &limits)
+        .map_err(|error| Failure::of(Code::Text, format!("{source}: {error:#}")))
 }
 
 /// Keeps other commands like this one from editing a file, until it is dropped.
@@ -127,8 +128,9 @@ fn read(source: &Source, limit: usize, io: &mut Io<'_>) -> io::Result<Vec<u8>> {
 /// system refuses; the file is as it was then. Between that look and the rename is a moment in which the edit of a program
 /// that does not know [`hold`] can still be lost.
 pub(crate) fn replace(path: &Path, before: &str, text: &str, io: &Io<'_>) -> Result<(), Failure> {
-    let cannot =
-        |why: &str| Failure::new(format!("cannot write {}: {why}", Quoted(&path.display().to_string())));
+    let cannot = |why: &str| {
+        Failure::of(Code::File, format!("cannot write {}: {why}", Quoted(&path.display().to_string())))
+    };
     let target = fs::canonicalize(io.folder.join(path)).map_err(|error| cannot(&cause(&error)))?;
     let metadata = fs::metadata(&target).map_err(|error| cannot(&cause(&error)))?;
     if !metadata.is_file() {
@@ -151,7 +153,7 @@ pub(crate) fn replace(path: &Path, before: &str, text: &str, io: &Io<'_>) -> Res
 /// Only regular files can be replaced.
 fn irregular(path: &Path) -> Failure {
     let name = path.display().to_string();
-    Failure::new(format!("cannot write {}: it is not a regular file", Quoted(&name)))
+    Failure::of(Code::File, format!("cannot write {}: it is not a regular file", Quoted(&name)))
         .hint("use - to read standard input and write standard output")
 }
 

@@ -38,6 +38,7 @@ use crate::persona::Persona;
 pub(crate) use args::Func;
 pub(crate) use eval::read_list;
 pub(crate) use output::new_folder;
+pub(crate) use replay::quoted;
 
 /// Runs one of the commands.
 pub(crate) fn run(command: &Func, persona: Persona, io: &mut Io<'_>) -> Result<Exit, Failure> {

@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::stop::Stop;
 
 /// All that a command sees of the world, but for the files that its arguments name.
@@ -85,7 +85,7 @@ impl Io<'_> {
         let written = self.stdout.write_all(bytes).and_then(|()| self.stdout.flush());
         written.map_err(|error| match error.kind() {
             ErrorKind::BrokenPipe => Failure::NobodyReads,
-            _ => Failure::new(format!("cannot write to standard output: {error}")),
+            _ => Failure::of(Code::Machine, format!("cannot write to standard output: {error}")),
         })
     }
 

@@ -15,7 +15,7 @@
 //! | `serve` | `lanai serve` and `kubeconfig` |
 //! | `demo` | `lanai demo` |
 //! | `doctor` | `lanai doctor` |
-//! | `manual` | `lanai completion`, and the pages of `docs/reference` |
+//! | `manual` | `lanai completion` and `explain`, and the pages of `docs/reference` and `docs/errors` |
 //! | `repo` | `lanai repo get`, `reg`, `unreg` and `sync` |
 //! | `rpkg` | `lanai rpkg`: package revisions on a server |
 //! | `live` | `lanai live`, which says who applies |
@@ -110,6 +110,7 @@ pub fn run_with(
         Ok(Arguments { command: Command::Demo(command) }) => demo::run(&command, serving, io),
         Ok(Arguments { command: Command::Doctor(command) }) => doctor::run(&command, io),
         Ok(Arguments { command: Command::Completion(command) }) => manual::completion(&command, io),
+        Ok(Arguments { command: Command::Explain(command) }) => manual::explain(&command, io),
         Ok(Arguments { command: Command::Reference(command) }) => manual::reference(&command, io),
         Ok(Arguments { command: Command::Kubeconfig(command) }) => serve::kubeconfig(&command, io),
         Ok(Arguments { command: Command::Repo(repo) }) => {
@@ -123,6 +124,9 @@ pub fn run_with(
         Ok(Arguments { command: Command::Func(command) }) => func::run(&command, persona, io),
         Err(error) if error.use_stderr() => {
             io.tell(&error.render().to_string());
+            if persona == Persona::Lanai {
+                io.tell(&failure::Code::Usage.line());
+            }
             return Exit::Usage;
         }
         Err(help) => io.print(&help.render().to_string()).map(|()| Exit::Success),
@@ -131,7 +135,7 @@ pub fn run_with(
         Ok(exit) => exit,
         Err(Failure::NobodyReads) => Exit::Success,
         Err(Failure::Told(message)) => {
-            io.tell(&message.to_string());
+            io.tell(&message.told_as(persona));
             Exit::Failure
         }
     }

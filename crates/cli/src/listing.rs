@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::client::{Accept, Client, Request, Resource, Trouble};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 use crate::output::{Output, Single, Width};
 use crate::persona::Persona;
@@ -80,10 +80,10 @@ impl Listing<'_> {
         io.print(&text)?;
         let mut troubles = found.troubles.into_iter();
         if let Some(first) = troubles.next() {
-            for other in troubles {
+            for (_, other) in troubles {
                 io.tell(&format!("error: {other}"));
             }
-            return Err(Failure::new(first));
+            return Err(Failure::of(first.0, first.1));
         }
         if self.print.watch { self.follow(&mut screen, found.version, client, io) } else { Ok(Exit::Success) }
     }
@@ -104,7 +104,7 @@ impl Listing<'_> {
             match client.send(&Request::get(path, doing).accept(accept), io) {
                 Ok(object) => found.objects.extend(split(&object, self.resource)),
                 Err(Trouble::Stopped) => return Err(Trouble::Stopped.into()),
-                Err(trouble) => found.troubles.push(self.told(name, &trouble)),
+                Err(trouble) => found.troubles.push((trouble.code(), self.told(name, &trouble))),
             }
         }
         Ok(found)
@@ -186,7 +186,7 @@ impl Listing<'_> {
                 }
             }
         }
-        Err(Failure::new(format!("{} ends every watch at once", client.server())))
+        Err(Failure::of(Code::Unreachable, format!("{} ends every watch at once", client.server())))
     }
 }
 
@@ -195,7 +195,7 @@ struct Found {
     objects: Vec<Row>,
     /// Where the watch goes on.
     version: String,
-    troubles: Vec<String>,
+    troubles: Vec<(Code, String)>,
 }
 
 /// An object, and how the server would show it.

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 
 #[derive(Debug, Args)]
@@ -24,9 +24,8 @@ pub(crate) fn run(live: &Live, _: &mut Io<'_>) -> Result<Exit, Failure> {
         }
         _ => format!("kubectl apply --server-side --recursive -f {folder}"),
     };
-    Err(Failure::new(
-        "packages are not applied to clusters here: that is the work of kubectl, Argo CD or Flux, which take the files of a package as they are",
-    )
+    let text = "packages are not applied to clusters here: that is the work of kubectl, Argo CD or Flux, which take the files of a package as they are";
+    Err(Failure::of(Code::Applying, text)
     .hint(format!(
         "with kubectl: {instead}\n\
          hint: with Argo CD: argocd app create NAME --repo URL --path FOLDER --revision TAG --dest-server SERVER --dest-namespace NAMESPACE\n\

@@ -4,9 +4,12 @@ use std::fmt::Write as _;
 
 use clap::{Arg, Args, Command, CommandFactory, ValueEnum};
 
+use lanai_types::quote::Quoted;
+
 use crate::args::Arguments;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
+use crate::names;
 
 #[derive(Debug, Args)]
 pub(crate) struct Completion {
@@ -27,6 +30,13 @@ pub(crate) enum Shell {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// The code that stands behind the error, as LNA1101; without, all of them
+    #[arg(value_name = "CODE")]
+    pub code: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Reference {
     /// The command; without, the list of all
     pub command: Option<String>,
@@ -41,8 +51,60 @@ pub(crate) fn completion(command: &Completion, io: &mut Io<'_>) -> Result<Exit, 
     };
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "lanai", &mut text);
-    io.print_bytes(&text)?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    io.print(&with_names(command.shell, text))?;
     Ok(Exit::Success)
+}
+
+/// Adds what makes a shell ask the server for names.
+fn with_names(shell: Shell, text: String) -> String {
+    match shell {
+        Shell::Bash => text + names::BASH,
+        Shell::Fish => {
+            let names = "(__lanai_names)";
+            names::IN_FISH.iter().fold(text, |text, theirs| text.replace(theirs, names)) + names::FISH
+        }
+        Shell::Zsh => {
+            let text = names::IN_ZSH.iter().fold(text, |text, (theirs, ours)| text.replace(theirs, ours));
+            // What it calls stands before it, and knows all words: deeper down it has only the last ones.
+            let begin = "_lanai() {\n";
+            text.replacen(
+                begin,
+                &format!(
+                    "{}\n{begin}    local -a _lanai_words\n    _lanai_words=(\"${{(@)words[1,CURRENT]}}\")\n",
+                    names::ZSH.trim_start()
+                ),
+                1,
+            )
+        }
+    }
+}
+
+/// Prints the page about an error, or the list of all.
+pub(crate) fn explain(explain: &Explain, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let text = match &explain.code {
+        Some(text) => {
+            let code = Code::parse(text).ok_or_else(|| {
+                Failure::of(Code::Usage, format!("there is no error {}", Quoted(text)))
+                    .hint("\"lanai explain\" lists them")
+            })?;
+            code.page().to_owned()
+        }
+        None => errors(),
+    };
+    io.print(&text)?;
+    Ok(Exit::Success)
+}
+
+/// The list of all errors.
+fn errors() -> String {
+    let mut text = format!(
+        "# Errors\n\n{NOTE}\nThe line `more: lanai explain CODE` stands behind every error. A code means a cause, wherever it is met, and never another one. Called `kpt` or `porchctl`, the program shows none.\n\n| code | what it means |\n|---|---|\n"
+    );
+    for code in Code::ALL {
+        let _ = writeln!(text, "| [{code}]({code}.md) | {} |", code.title());
+    }
+    text
 }
 
 /// Prints a page of the reference.
@@ -53,7 +115,8 @@ pub(crate) fn reference(command: &Reference, io: &mut Io<'_>) -> Result<Exit, Fa
         None => index(&all),
         Some(name) => {
             let found = all.find_subcommand(name).filter(|found| !found.is_hide_set());
-            let found = found.ok_or_else(|| Failure::new(format!("there is no command \"{name}\"")))?;
+            let found =
+                found.ok_or_else(|| Failure::of(Code::Usage, format!("there is no command \"{name}\"")))?;
             page(found)
         }
     };

@@ -7,7 +7,7 @@ use lanai_yaml::Document;
 use serde_json::{Value, json};
 
 use crate::client::Resource;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::table;
 use template::Template;
 
@@ -116,7 +116,9 @@ pub(crate) fn name(resource: Resource, object: &Value) -> String {
 /// When it has no form in YAML.
 pub(crate) fn yaml(object: &Value) -> Result<String, Failure> {
     let document = Document::from_serialize(object);
-    document.map(|text| text.to_string()).map_err(|error| Failure::new(format!("cannot print it: {error}")))
+    document
+        .map(|text| text.to_string())
+        .map_err(|error| Failure::of(Code::Other, format!("cannot print it: {error}")))
 }
 
 /// An object in JSON, as kubectl indents it.

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::Io;
 
 /// A variable of the environment that names a folder.
@@ -20,7 +20,7 @@ pub(crate) fn cache(io: &Io<'_>) -> Result<PathBuf, Failure> {
         .or_else(|| variable("XDG_CACHE_HOME", io).map(|folder| folder.join("lanai")))
         .or_else(|| variable("HOME", io).map(|home| home.join(".cache/lanai")));
     cache.ok_or_else(|| {
-        Failure::new("there is no place for what is fetched: HOME is not set")
+        Failure::of(Code::Machine, "there is no place for what is fetched: HOME is not set")
             .hint("name a folder with LANAI_CACHE_DIR")
     })
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ErrorKind};
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::client::Connection;
 use crate::failure::Failure;
@@ -67,10 +67,36 @@ pub(crate) fn run(arguments: Vec<OsString>, io: &mut Io<'_>) -> Exit {
 
 /// The commands. There, `rpkg edit` is another name of `rpkg copy`.
 fn tree() -> clap::Command {
-    Porchctl::command().mut_subcommand("rpkg", |rpkg| {
+    let tree = Porchctl::command().mut_subcommand("rpkg", |rpkg| {
         let rpkg = rpkg.mut_subcommand("edit", |edit| edit.name("edit-files").hide(true));
         rpkg.mut_subcommand("copy", |copy| copy.visible_alias("edit"))
-    })
+    });
+    as_in_go(tree)
+}
+
+/// Flags that are there or not can be given as `--all=true`, too.
+fn as_in_go(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|flag| match flag.get_action() {
+        ArgAction::SetTrue => flag
+            .action(ArgAction::Set)
+            .num_args(0..=1)
+            .require_equals(true)
+            .value_name("BOOL")
+            .default_value("false")
+            .default_missing_value("true")
+            .value_parser(truth),
+        _ => flag,
+    });
+    command.mut_subcommands(as_in_go)
+}
+
+/// Reads yes or no as Go does.
+fn truth(text: &str) -> Result<bool, String> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
+        _ => Err(format!("strconv.ParseBool: parsing \"{text}\": invalid syntax")),
+    }
 }
 
 fn version(io: &mut Io<'_>) -> Result<Exit, Failure> {
@@ -106,7 +132,8 @@ fn refused(error: &clap::Error, io: &mut Io<'_>) -> Exit {
                         ("Error", first.strip_prefix("error: ").unwrap_or(first).to_owned())
                     }
                 };
-            let _ = writeln!(io.stderr, "{word}: {text} ");
+            let end = if word == "Error" { " " } else { "" };
+            let _ = writeln!(io.stderr, "{word}: {text}{end}");
             Exit::Failure
         }
     }

@@ -33,7 +33,7 @@ use crate::io::{Exit, Io};
 use crate::persona::Persona;
 
 pub(crate) use args::{ApiVersion, Rpkg, RpkgCommand};
-pub(crate) use server::REVISIONS;
+pub(crate) use server::{REVISIONS, Rehearsal};
 use server::{Server, Version};
 
 /// Runs one of the commands.

@@ -18,7 +18,7 @@ use lanai_types::ByteSize;
 use lanai_types::quote::Quoted;
 use notify::{RecursiveMode, Watcher};
 
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 use crate::pkg::local;
 use crate::serve::{LogFormat, Serving};
@@ -108,7 +108,10 @@ pub(crate) fn function_runner(
     let prefix = command.default_image_prefix.trim_end_matches('/').to_owned();
     if let Some(configs) = &command.function_configs {
         let Some(launcher) = launcher else {
-            return Err(Failure::new("programs cannot be caged: it is not known where this program is"));
+            return Err(Failure::of(
+                Code::Serve,
+                "programs cannot be caged: it is not known where this program is",
+            ));
         };
         let environment = io.environment.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let caller = Caller { environment, folder: local::absolute(Path::new(""), io)? };
@@ -141,7 +144,7 @@ fn follow(
     };
     let cannot = |error: notify::Error| {
         let shown = folder.display().to_string();
-        Failure::new(format!("cannot follow the folder {}: {error}", Quoted(&shown)))
+        Failure::of(Code::Serve, format!("cannot follow the folder {}: {error}", Quoted(&shown)))
     };
     let again = read.clone();
     // Who reads a file is no change.
@@ -163,7 +166,7 @@ pub(crate) fn wrapper_server(
     io: &mut Io<'_>,
 ) -> Result<Exit, Failure> {
     let Some((program, arguments)) = command.entrypoint.split_first() else {
-        return Err(Failure::new("there is no program to run").hint("name it behind --"));
+        return Err(Failure::of(Code::Usage, "there is no program to run").hint("name it behind --"));
     };
     let mut entrypoint = Command::new(program).variables(io.environment.iter());
     entrypoint = entrypoint.folder(local::absolute(Path::new(""), io)?);
@@ -188,7 +191,8 @@ fn serve(
 ) -> Result<Exit, Failure> {
     serving.log(common.log_format);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::new(format!("no threads can be had: {error}")))?;
+    let runtime =
+        runtime.map_err(|error| Failure::of(Code::Machine, format!("no threads can be had: {error}")))?;
     let busy = io.stop.busy();
     let stop = io.stop.token();
     let options =
@@ -203,5 +207,5 @@ fn serve(
         io.stop.ended_well();
     }
     drop(busy);
-    served.map(|()| Exit::Success).map_err(|error| Failure::new(error.to_string()))
+    served.map(|()| Exit::Success).map_err(|error| Failure::of(Code::Serve, error.to_string()))
 }

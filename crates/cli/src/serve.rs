@@ -9,7 +9,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::demo::{DemoSettings, Told};
-use crate::failure::{Failure, cause};
+use crate::failure::{Code, Failure, cause};
 use crate::io::{Exit, Io};
 
 /// The address if nobody says another one.
@@ -174,14 +174,14 @@ pub(crate) fn serve(serve: &Serve, serving: &dyn Serving, io: &mut Io<'_>) -> Re
         io.stop.ended_well();
     }
     drop(busy);
-    served.map(|()| Exit::Success).map_err(Failure::new)
+    served.map(|()| Exit::Success).map_err(|text| Failure::of(Code::Serve, text))
 }
 
 /// Prints the kubeconfig of a server.
 pub(crate) fn kubeconfig(command: &Kubeconfig, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let path = data_dir(command.data_dir.clone(), io)?.join("kubeconfig");
     let text = std::fs::read_to_string(&path).map_err(|error| {
-        Failure::new(format!("\"{}\": {}", path.display(), cause(&error)))
+        Failure::of(Code::Serve, format!("\"{}\": {}", path.display(), cause(&error)))
             .hint("it is written by the server: start it with lanai serve")
     })?;
     io.print(&text)?;
@@ -208,7 +208,7 @@ fn settings(serve: &Serve, io: &Io<'_>) -> Result<ServerSettings, Failure> {
 }
 
 fn read(path: &std::path::Path) -> Result<Settings, Failure> {
-    let failed = |why: String| Failure::new(format!("\"{}\": {why}", path.display()));
+    let failed = |why: String| Failure::of(Code::Serve, format!("\"{}\": {why}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| failed(cause(&error)))?;
     let document = lanai_yaml::Document::parse(text.as_str()).map_err(|error| failed(error.to_string()))?;
     if document.is_empty() {
@@ -232,6 +232,7 @@ pub(crate) fn data_dir(given: Option<PathBuf>, io: &Io<'_>) -> Result<PathBuf, F
         .or_else(|| variable("XDG_DATA_HOME").map(|path| path.join("lanai")))
         .or_else(|| variable("HOME").map(|path| path.join(".local/share/lanai")));
     found.ok_or_else(|| {
-        Failure::new("there is no place for data: HOME is not set").hint("name one with --data-dir FOLDER")
+        Failure::of(Code::Machine, "there is no place for data: HOME is not set")
+            .hint("name one with --data-dir FOLDER")
     })
 }

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use lanai_store::Jump;
 use lanai_store::sqlite::{self, Verified};
 
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 
 #[derive(Debug, Subcommand)]
@@ -91,7 +91,7 @@ fn check(verify: &Verify, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let path = io.folder.join(&verify.path);
     let file = if path.is_dir() { path.join("store.db") } else { path };
     if !file.exists() {
-        return Err(Failure::new(format!("there is no store at \"{}\"", shown(&verify.path))));
+        return Err(Failure::of(Code::Store, format!("there is no store at \"{}\"", shown(&verify.path))));
     }
     let verified = sqlite::verify(&file).map_err(|error| failed(&error))?;
     if verified.findings.is_empty() {
@@ -103,7 +103,7 @@ fn check(verify: &Verify, io: &mut Io<'_>) -> Result<Exit, Failure> {
     }
     let text =
         format!("\"{}\" is damaged: {} things do not fit", shown(&verify.path), verified.findings.len());
-    Err(Failure::new(text)
+    Err(Failure::of(Code::Store, text)
         .hint("restore a backup into another data directory: lanai store restore BACKUP --data FOLDER"))
 }
 
@@ -122,5 +122,5 @@ fn failed(error: &dyn Error) -> Failure {
         text = format!("{text}: {inner}");
         source = inner.source();
     }
-    Failure::new(text)
+    Failure::of(Code::Store, text)
 }

@@ -13,5 +13,5 @@ mod seed;
 mod tour;
 mod world;
 
-pub use seed::{Error, Made, seed};
+pub use seed::{Error, seed};
 pub use tour::{Tools, Tour};

@@ -12,7 +12,7 @@ use kube::{Client, ResourceExt};
 use lanai_repository::packages::create_own;
 use serde_json::{Value, json};
 
-use crate::world::{AfterFailure, Purpose, Step, UPGRADE, steps};
+use crate::world::{AfterFailure, Purpose, Step, steps};
 
 /// How long a repository may take until it is ready.
 const MAX_READY: Duration = Duration::from_secs(30);
@@ -27,18 +27,11 @@ pub struct Error {
     pub cause: String,
 }
 
-/// What was made, as far as it is not the same each time.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Made {
-    /// The ids of the conflicts of the upgrade.
-    pub conflicts: Vec<String>,
-}
-
 /// Makes everything; the Git repositories in a folder that need not be there. `told` hears of each step before it begins.
 ///
 /// # Errors
 /// At the first step that fails.
-pub async fn seed(client: &Client, repositories: &Path, told: &mut dyn FnMut(&str)) -> Result<Made, Error> {
+pub async fn seed(client: &Client, repositories: &Path, told: &mut dyn FnMut(&str)) -> Result<(), Error> {
     let world = World { client: client.clone(), folder: repositories.to_owned() };
     for step in steps() {
         let (name, doing) = match &step {
@@ -50,11 +43,7 @@ pub async fn seed(client: &Client, repositories: &Path, told: &mut dyn FnMut(&st
         told(&format!("{doing} {name}"));
         world.make(step).await.map_err(|cause| Error { name, cause })?;
     }
-    let upgrade = world.revisions().get(UPGRADE).await;
-    let upgrade = upgrade.map_err(|error| Error { name: UPGRADE.to_owned(), cause: error.to_string() })?;
-    let conflicts = upgrade.data["status"]["conflicts"].as_array().cloned().unwrap_or_default();
-    let ids = conflicts.iter().filter_map(|conflict| Some(conflict["id"].as_str()?.to_owned()));
-    Ok(Made { conflicts: ids.collect() })
+    Ok(())
 }
 
 struct World {

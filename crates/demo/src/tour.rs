@@ -3,10 +3,7 @@
 use std::fmt::{self, Write};
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
-
-use crate::seed::Made;
-use crate::world::{BROKEN, UPGRADE, setters, upgrade_with};
+use crate::world::{BROKEN, LOCAL, UPGRADE};
 
 /// Which programs the reader has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,30 +23,22 @@ pub struct Tour {
     tools: Tools,
 }
 
+/// The upgrade that the tour makes.
+const DECIDED: &str = "production.shop.v3";
+
 /// A stop of the tour: what is to be seen, and the lines that show it.
 struct Stop {
     says: &'static str,
     lines: Vec<String>,
 }
 
-/// The patch that mends the draft that does not render.
-const MEND: &str = "mend-checkout.yaml";
-/// The upgrade again, with a decision.
-const DECIDED: &str = "upgrade-shop.yaml";
-
 impl Tour {
-    /// Writes the files that the tour needs into the folder `tour` of the world's folder.
+    /// Makes the folder `tour` in the world's folder, in which the tour puts its files.
     ///
     /// # Errors
-    /// When they cannot be written.
-    pub fn prepare(folder: &Path, made: &Made, tools: Tools) -> std::io::Result<Self> {
-        let files = folder.join("tour");
-        std::fs::create_dir_all(&files)?;
-        let mend = json!({"spec": {"resources": {"setters.yaml": setters("checkout", "1", "1.29")}}});
-        std::fs::write(files.join(MEND), pretty(&mend))?;
-        let resolutions: Vec<_> =
-            made.conflicts.iter().map(|id| json!({"id": id, "take": "local"})).collect();
-        std::fs::write(files.join(DECIDED), pretty(&upgrade_with(&resolutions.into())))?;
+    /// When it cannot be made.
+    pub fn prepare(folder: &Path, tools: Tools) -> std::io::Result<Self> {
+        std::fs::create_dir_all(folder.join("tour"))?;
         Ok(Self { folder: folder.to_owned(), tools })
     }
 
@@ -64,8 +53,17 @@ impl Tour {
             talk.push(format!("export PATH={}:\"$PATH\"", shell(folder)));
         }
         let mut stops = vec![Stop { says: "Talk to this server", lines: talk }];
+        stops.extend(self.packages());
         if self.tools.kubectl {
-            stops.extend(self.kubectl());
+            stops.push(Stop {
+                says: "It is a Kubernetes API: kubectl works as well",
+                lines: vec![
+                    "kubectl get packagerevisions".to_owned(),
+                    format!(
+                        "kubectl get packagerevision {UPGRADE} -o jsonpath='{{range .status.conflicts[*]}}{{.id}}: was {{.original}}, upstream {{.upstream}}, ours {{.local}}, taken: {{.chosen}}{{\"\\n\"}}{{end}}'"
+                    ),
+                ],
+            });
         }
         if self.tools.git {
             stops.push(Stop {
@@ -76,51 +74,45 @@ impl Tour {
         stops
     }
 
-    fn kubectl(&self) -> Vec<Stop> {
+    fn packages(&self) -> Vec<Stop> {
         let place = |below: &str| shell(&self.folder.join("tour").join(below));
+        let (checkout, conflicts) = (place("checkout"), place("conflicts.yaml"));
+        let setters = place("checkout/setters.yaml");
         let stop = |says, lines: &[String]| Stop { says, lines: lines.to_vec() };
         vec![
             stop(
                 "Three Git repositories, and the package revisions in them",
-                &["kubectl get repositories".to_owned(), "kubectl get packagerevisions".to_owned()],
+                &["lanai repo get".to_owned(), "lanai rpkg get".to_owned()],
             ),
             stop(
                 "A draft that does not render: a policy of its blueprint wants images with a version",
                 &[
-                    format!(
-                        "kubectl get packagerevisionresources {BROKEN} -o jsonpath='{{range .status.renderStatus.result.items[*].results[?(@.severity==\"error\")]}}{{.message}}{{\"\\n\"}}{{end}}'"
-                    ),
-                    format!(
-                        "kubectl patch packagerevisionresources {BROKEN} --type merge --patch-file {}",
-                        place(MEND)
-                    ),
+                    format!("lanai rpkg pull {BROKEN} {checkout}"),
+                    format!("lanai rpkg push {BROKEN} {checkout} --dry-run"),
                 ],
             ),
             stop(
-                "Propose it, and publish it",
+                "Mend it, propose it, and publish it",
                 &[
-                    format!(
-                        "kubectl patch packagerevision {BROKEN} --type merge -p '{{\"spec\":{{\"lifecycle\":\"Proposed\"}}}}'"
-                    ),
-                    format!(
-                        "kubectl patch packagerevision {BROKEN} --subresource approval --type merge -p '{{\"spec\":{{\"lifecycle\":\"Published\"}}}}'"
-                    ),
+                    format!("lanai yaml set {setters} data.tag '\"1.29\"' --diff"),
+                    format!("lanai rpkg push {BROKEN} {checkout}"),
+                    format!("lanai rpkg propose {BROKEN}"),
+                    format!("lanai rpkg approve {BROKEN}"),
                 ],
             ),
             stop(
-                "An upgrade in which both sides changed the same: the server says so, and which side it took",
-                &[format!(
-                    "kubectl get packagerevision {UPGRADE} -o jsonpath='{{range .status.conflicts[*]}}{{.id}}: was {{.original}}, upstream {{.upstream}}, ours {{.local}}, taken: {{.chosen}}{{\"\\n\"}}{{end}}'"
-                )],
+                "What could be upgraded; in one package both sides changed the same",
+                &[
+                    "lanai rpkg upgrade --all".to_owned(),
+                    format!("lanai rpkg upgrade {LOCAL} --dry-run -o yaml | tee {conflicts}"),
+                ],
             ),
             stop(
-                "The same upgrade, with our number kept",
+                "Upgrade it with our number kept, and see who set what",
                 &[
-                    format!("kubectl delete packagerevision {UPGRADE}"),
-                    format!("kubectl create -f {}", place(DECIDED)),
-                    format!(
-                        "kubectl get packagerevisionresources {UPGRADE} -o jsonpath='{{.spec.resources.setters\\.yaml}}'"
-                    ),
+                    format!("sed -i 's/chosen: upstream/chosen: local/' {conflicts}"),
+                    format!("lanai rpkg upgrade {LOCAL} --resolve {conflicts} --workspace v3"),
+                    format!("lanai rpkg blame {DECIDED} setters.yaml"),
                 ],
             ),
         ]
@@ -153,11 +145,6 @@ fn shell(path: &Path) -> String {
         return text.into_owned();
     }
     format!("'{}'", text.replace('\'', "'\\''"))
-}
-
-/// JSON is YAML, too.
-fn pretty(value: &serde_json::Value) -> String {
-    format!("{value:#}\n")
 }
 
 #[cfg(test)]

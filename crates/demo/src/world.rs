@@ -13,6 +13,9 @@ pub(crate) const BROKEN: &str = "staging.checkout.v1";
 /// The upgrade with a conflict.
 pub(crate) const UPGRADE: &str = "production.shop.v2";
 
+/// What it upgrades.
+pub(crate) const LOCAL: &str = "production.shop.v1";
+
 /// One thing that is made.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Step {
@@ -71,26 +74,23 @@ pub(crate) fn steps() -> Vec<Step> {
         resources: json!({"setters.yaml": setters("checkout", "1", "latest")}),
         after_failure: AfterFailure::Keep,
     });
-    steps.push(Step::Draft { name: UPGRADE.to_owned(), object: upgrade_with(&json!([])) });
+    steps.push(Step::Draft { name: UPGRADE.to_owned(), object: upgrade() });
     steps
 }
 
-/// The upgrade, with what was decided about its conflicts.
-pub(crate) fn upgrade_with(resolutions: &Value) -> Value {
-    let mut upgrade = json!({
+/// The upgrade, with nothing decided about its conflicts.
+fn upgrade() -> Value {
+    let upgrade = json!({
         "oldUpstreamRef": {"name": "blueprints.web.v1"},
         "newUpstreamRef": {"name": "blueprints.web.v2"},
-        "localPackageRevisionRef": {"name": "production.shop.v1"},
+        "localPackageRevisionRef": {"name": LOCAL},
         "strategy": "resource-merge",
     });
-    if resolutions.as_array().is_some_and(|all| !all.is_empty()) {
-        upgrade["resolutions"] = resolutions.clone();
-    }
     object("production", "shop", "v2", &json!({"type": "upgrade", "upgrade": upgrade}))
 }
 
 /// The settings of a web application.
-pub(crate) fn setters(app: &str, replicas: &str, tag: &str) -> String {
+fn setters(app: &str, replicas: &str, tag: &str) -> String {
     let [.., web] = &BLUEPRINTS;
     let template = web.files.iter().find(|(file, _)| *file == "setters.yaml").map_or("", |(_, text)| *text);
     template

@@ -55,10 +55,10 @@ impl Serving for Here {
             let mut progress = |step: &str| tell(Told::Step(step));
             let made = tokio::select! {
                 () = stop.cancelled() => Ok(None),
-                made = lanai_demo::seed(&client, &settings.repositories, &mut progress) => made.map(Some),
+                made = lanai_demo::seed(&client, &settings.repositories, &mut progress) => made.map(|()| Some(())),
             };
-            if let Ok(Some(made)) = &made {
-                tell(Told::Ready(address, made));
+            if let Ok(Some(())) = &made {
+                tell(Told::Ready(address));
                 if settings.then == Then::Serve {
                     stop.cancelled().await;
                 }

@@ -5,7 +5,17 @@ use std::fmt;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
+use crate::io::Io;
+
+/// The reason of causes that are conflicts of an upgrade.
+const MERGE_CONFLICT: &str = "MergeConflict";
+/// The reasons of causes that a pipeline gives.
+const RENDERING: [&str; 3] = ["FunctionResult", "FunctionFailed", "RenderFailed"];
+/// How it is told that functions of a pipeline cannot be run.
+const UNRUNNABLE_WORDS: &str = "cannot run, and none did";
+/// How Porch begins to tell that a pipeline failed.
+const RENDERING_WORDS: &str = "fn.render:";
 
 /// Why there is no answer that can be used.
 #[derive(Debug)]
@@ -83,7 +93,7 @@ impl Refusal {
 
     /// The conflicts of an upgrade that nobody resolved.
     pub fn merge_conflicts(&self) -> Vec<Value> {
-        let causes = self.causes.iter().filter(|cause| cause.reason == "MergeConflict");
+        let causes = self.causes.iter().filter(|cause| cause.reason == MERGE_CONFLICT);
         causes.filter_map(|cause| serde_json::from_str(&cause.message).ok()).collect()
     }
 }
@@ -104,15 +114,69 @@ impl fmt::Display for Trouble {
     }
 }
 
+impl Refusal {
+    /// Why the server said no.
+    pub fn cause(&self) -> Code {
+        let mut said = self.causes.iter().map(|cause| cause.message.as_str()).chain([self.message.as_str()]);
+        if said.any(|text| text.contains(UNRUNNABLE_WORDS)) {
+            return Code::FunctionUnknown;
+        }
+        let is_rendering = |cause: &Cause| RENDERING.contains(&cause.reason.as_str());
+        if self.causes.iter().any(is_rendering) || self.message.contains(RENDERING_WORDS) {
+            return Code::FunctionFailed;
+        }
+        if self.is_conflict() {
+            return Code::Stale;
+        }
+        if !self.merge_conflicts().is_empty() {
+            return Code::Undecided;
+        }
+        match (self.code, self.reason.as_str()) {
+            (401, _) => Code::Unauthorized,
+            (403, _) => Code::Forbidden,
+            (404, _) => Code::NotFound,
+            (409, "AlreadyExists") => Code::AlreadyThere,
+            (409, _) => Code::Lifecycle,
+            (408 | 429 | 503 | 504, _) => Code::Unavailable,
+            (500.., _) => Code::ServerError,
+            _ => Code::Invalid,
+        }
+    }
+}
+
+impl Refusal {
+    /// Says what functions, or others whom the server asked, gave as their reasons. Conflicts are shown elsewhere.
+    pub fn tell_causes(&self, io: &mut Io<'_>) {
+        for cause in self.causes.iter().filter(|cause| cause.reason != MERGE_CONFLICT) {
+            let place = if cause.field.is_empty() { String::new() } else { format!("{}: ", cause.field) };
+            io.tell(&format!("  {place}{}", cause.message));
+        }
+    }
+}
+
+impl Trouble {
+    /// Why there is no answer.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Refused(refusal) => refusal.cause(),
+            Self::Unreachable(_) => Code::Unreachable,
+            Self::Stopped => Code::Interrupted,
+        }
+    }
+}
+
 impl From<Trouble> for Failure {
     fn from(trouble: Trouble) -> Self {
-        let failure = Self::new(trouble.to_string());
-        match &trouble {
-            Trouble::Refused(refusal) if refusal.code == 401 => {
+        let code = trouble.code();
+        let failure = Self::of(code, trouble.to_string());
+        match (&trouble, code) {
+            (Trouble::Stopped, _) => Self::NobodyReads,
+            (_, Code::Unauthorized) => {
                 failure.hint("the server does not know who you are: see the user of the kubeconfig")
             }
-            Trouble::Refused(_) | Trouble::Unreachable(_) => failure,
-            Trouble::Stopped => Self::NobodyReads,
+            (_, Code::Forbidden) => failure.hint("\"lanai doctor\" says what you may do"),
+            (_, Code::Unreachable) => failure.hint("\"lanai doctor\" looks for the reason"),
+            _ => failure,
         }
     }
 }

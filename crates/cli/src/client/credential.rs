@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::kubeconfig::Exec;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::Io;
 
 /// How long such a program may take: some ask people in a browser.
@@ -39,7 +39,10 @@ struct Answer {
 pub(super) fn ask(exec: &Exec, io: &Io<'_>) -> Result<Credential, Failure> {
     let shown = Quoted(&exec.command).to_string();
     let refused = |why: String| {
-        let failure = Failure::new(format!("the program {shown}, which the kubeconfig names: {why}"));
+        let failure = Failure::of(
+            Code::Unauthorized,
+            format!("the program {shown}, which the kubeconfig names: {why}"),
+        );
         match &exec.install_hint {
             Some(hint) => failure.hint(hint.clone()),
             None => failure,

@@ -6,6 +6,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use lanai_types::quote::Quoted;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
@@ -16,7 +17,7 @@ use super::answer::{Refusal, Trouble};
 use super::flags::Connection;
 use super::patience::{self, Manner};
 use super::target::{Identity, Target, Trust};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::Io;
 use crate::persona::Persona;
 
@@ -88,6 +89,20 @@ pub(crate) struct Client {
     pub namespace: String,
     manner: Manner,
     verbosity: u8,
+}
+
+/// What came back.
+struct Exchanged {
+    /// The time of whoever answered.
+    date: Option<Timestamp>,
+    body: Vec<u8>,
+}
+
+/// What a server says of itself.
+pub(crate) struct Probed {
+    pub object: Value,
+    /// Its time, in whole seconds.
+    pub date: Option<Timestamp>,
 }
 
 /// Events as they come.
@@ -213,6 +228,11 @@ impl Client {
     /// # Errors
     /// When the server says no or cannot be reached, or somebody wants the command to end.
     pub fn send(&self, request: &Request, io: &mut Io<'_>) -> Result<Value, Trouble> {
+        let exchanged = self.exchange(request, io)?;
+        self.json(&exchanged.body)
+    }
+
+    fn exchange(&self, request: &Request, io: &mut Io<'_>) -> Result<Exchanged, Trouble> {
         let url = request.url(&self.base);
         if self.verbosity >= VERBOSE {
             io.tell(&format!("{} {url}", name(request.method)));
@@ -229,20 +249,37 @@ impl Client {
                 .iter()
                 .filter_map(|text| warning(text.to_str().ok()?))
                 .collect();
+            let date = response.headers().get("date").and_then(|text| text.to_str().ok());
+            let date =
+                date.and_then(|text| jiff::fmt::rfc2822::parse(text).ok()).map(|date| date.timestamp());
             let body = response.into_body().into_with_config().limit(MAX_ANSWER).read_to_vec();
             let body = body.map_err(|error| unreachable_server(&base, &error))?;
-            Ok((code, warnings, body))
+            Ok((code, warnings, Exchanged { date, body }))
         })?;
-        let (code, warnings, body) = answer?;
+        let (code, warnings, exchanged) = answer?;
         for warning in warnings {
             io.tell(&format!("Warning: {warning}"));
         }
         if !(200..300).contains(&code) {
-            return Err(Trouble::Refused(Refusal::of(code, &body)));
+            return Err(Trouble::Refused(Refusal::of(code, &exchanged.body)));
         }
-        serde_json::from_slice(&body).map_err(|error| {
+        Ok(exchanged)
+    }
+
+    fn json(&self, body: &[u8]) -> Result<Value, Trouble> {
+        serde_json::from_slice(body).map_err(|error| {
             Trouble::Unreachable(format!("{} answered something that is no JSON: {error}", self.base))
         })
+    }
+
+    /// Sends a request for something that is no object of the API, and looks at the clock of whoever answers.
+    ///
+    /// # Errors
+    /// As for [`send`](Self::send).
+    pub fn probe(&self, path: &str, io: &mut Io<'_>) -> Result<Probed, Trouble> {
+        let request = Request::get(path, format!("asking {}", self.base));
+        let exchanged = self.exchange(&request, io)?;
+        Ok(Probed { date: exchanged.date, object: self.json(&exchanged.body)? })
     }
 
     /// Begins a watch.
@@ -397,7 +434,7 @@ fn agent(target: &Target) -> Result<Agent, Failure> {
         Some(url) => {
             let proxy = ureq::Proxy::new(url);
             Some(proxy.map_err(|error| {
-                Failure::new(format!("the proxy {} cannot be used: {error}", Quoted(url)))
+                Failure::of(Code::NoServer, format!("the proxy {} cannot be used: {error}", Quoted(url)))
             })?)
         }
         None => None,
@@ -424,8 +461,9 @@ fn tls(target: &Target) -> Result<TlsConfig, Failure> {
     builder = builder.disable_verification(target.trust == Trust::Blind);
     if let Some(Identity { certificate, key }) = &target.identity {
         let chain = certificates(certificate, "the certificate to show")?;
-        let key = PrivateKey::from_pem(key)
-            .map_err(|error| Failure::new(format!("the key of the certificate cannot be read: {error}")))?;
+        let key = PrivateKey::from_pem(key).map_err(|error| {
+            Failure::of(Code::NoServer, format!("the key of the certificate cannot be read: {error}"))
+        })?;
         builder = builder.client_cert(Some(ClientCert::new_with_certs(&chain, key)));
     }
     Ok(builder.build())
@@ -434,13 +472,14 @@ fn tls(target: &Target) -> Result<TlsConfig, Failure> {
 fn certificates(pem: &[u8], what: &str) -> Result<Vec<Certificate<'static>>, Failure> {
     let mut found = Vec::new();
     for item in parse_pem(pem) {
-        let item = item.map_err(|error| Failure::new(format!("{what} cannot be read: {error}")))?;
+        let item =
+            item.map_err(|error| Failure::of(Code::NoServer, format!("{what} cannot be read: {error}")))?;
         if let PemItem::Certificate(certificate) = item {
             found.push(certificate);
         }
     }
     if found.is_empty() {
-        return Err(Failure::new(format!("{what} is no certificate in PEM")));
+        return Err(Failure::of(Code::NoServer, format!("{what} is no certificate in PEM")));
     }
     Ok(found)
 }

@@ -7,7 +7,7 @@ use lanai_types::quote::Quoted;
 use lanai_yaml::Document;
 use serde::Deserialize;
 
-use crate::failure::{Failure, cause};
+use crate::failure::{Code, Failure, cause};
 
 /// One file, or several as one. Of two with a name the first counts.
 #[derive(Debug, Default)]
@@ -137,7 +137,8 @@ impl Kubeconfig {
     /// When it cannot be read, or is no kubeconfig.
     pub fn add(&mut self, path: &Path, presence: Presence) -> Result<(), Failure> {
         let shown = path.display().to_string();
-        let refused = |why: String| Failure::new(format!("the kubeconfig {}: {why}", Quoted(&shown)));
+        let refused =
+            |why: String| Failure::of(Code::NoServer, format!("the kubeconfig {}: {why}", Quoted(&shown)));
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound && presence == Presence::Optional => {

@@ -11,7 +11,7 @@ use lanai_types::quote::Quoted;
 use super::credential;
 use super::flags::Connection;
 use super::kubeconfig::{Cluster, Context, Kubeconfig, Named, Presence, User, find};
-use crate::failure::{Failure, cause};
+use crate::failure::{Code, Failure, cause};
 use crate::io::Io;
 use crate::{places, serve};
 
@@ -112,7 +112,9 @@ impl Target {
                 "the certificate of the server is to have the name {}, and that cannot be checked",
                 Quoted(name)
             );
-            return Err(Failure::new(text).hint("reach the server by a name that its certificate has"));
+            return Err(
+                Failure::of(Code::NoServer, text).hint("reach the server by a name that its certificate has")
+            );
         }
         let blind = flags.insecure_skip_tls_verify.or(value.insecure_skip_tls_verify);
         self.trust = if blind == Some(true) { Trust::Blind } else { Trust::Verified };
@@ -142,7 +144,8 @@ impl Target {
                 "the kubeconfig asks for {}, a way of older times that is not known here",
                 Quoted(&provider.name)
             );
-            return Err(Failure::new(text).hint("use a token, a certificate, or a program (exec) instead"));
+            return Err(Failure::of(Code::NoServer, text)
+                .hint("use a token, a certificate, or a program (exec) instead"));
         }
         self.acting = Acting {
             user: flags.acting_as.clone().or_else(|| value.acting_as.clone()),
@@ -175,9 +178,14 @@ impl Target {
         self.identity = match (certificate, key) {
             (Some(certificate), Some(key)) => Some(Identity { certificate, key }),
             (None, None) => None,
-            (Some(_), None) => return Err(Failure::new("there is a certificate to show, and no key of it")),
+            (Some(_), None) => {
+                return Err(Failure::of(Code::NoServer, "there is a certificate to show, and no key of it"));
+            }
             (None, Some(_)) => {
-                return Err(Failure::new("there is a key, and no certificate that it belongs to"));
+                return Err(Failure::of(
+                    Code::NoServer,
+                    "there is a key, and no certificate that it belongs to",
+                ));
             }
         };
         let token = match (&flags.token, &value.token_file) {
@@ -267,7 +275,7 @@ fn nobody(source: &Source) -> Failure {
         ),
         Source::Pod => "there is no server to ask".into(),
     };
-    Failure::new(text)
+    Failure::of(Code::NoServer, text)
         .hint("start one with lanai serve, or name one with --kubeconfig FILE, KUBECONFIG or --server URL")
 }
 
@@ -278,7 +286,7 @@ fn context(config: &Kubeconfig, flags: &Connection) -> Result<Context, Failure> 
     if let Some(found) = find(&config.contexts, name) {
         return Ok(found.value.clone());
     }
-    let failure = Failure::new(format!("context {} does not exist", Quoted(name)));
+    let failure = Failure::of(Code::NoServer, format!("context {} does not exist", Quoted(name)));
     let names: Vec<&str> = config.contexts.iter().map(|context| context.name.as_str()).collect();
     Err(if names.is_empty() { failure } else { failure.hint(format!("there are {}", names.join(", "))) })
 }
@@ -290,9 +298,9 @@ fn part<'a, T>(
 ) -> Result<Option<&'a Named<T>>, Failure> {
     let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(None) };
     let found = find(list, name);
-    found
-        .map(Some)
-        .ok_or_else(|| Failure::new(format!("{what} {} does not exist in the kubeconfig", Quoted(name))))
+    found.map(Some).ok_or_else(|| {
+        Failure::of(Code::NoServer, format!("{what} {} does not exist in the kubeconfig", Quoted(name)))
+    })
 }
 
 /// What a program in a pod is told.
@@ -336,9 +344,9 @@ fn either(
 ) -> Result<Option<Vec<u8>>, Failure> {
     if let Some(data) = data.filter(|data| !data.is_empty()) {
         let bytes = STANDARD.decode(data.trim());
-        return bytes
-            .map(Some)
-            .map_err(|error| Failure::new(format!("the kubeconfig has {what} as no base 64: {error}")));
+        return bytes.map(Some).map_err(|error| {
+            Failure::of(Code::NoServer, format!("the kubeconfig has {what} as no base 64: {error}"))
+        });
     }
     match file.filter(|file| !file.as_os_str().is_empty()) {
         Some(file) => read(&folder.join(file), what).map(Some),
@@ -348,10 +356,9 @@ fn either(
 
 fn read(path: &Path, what: &str) -> Result<Vec<u8>, Failure> {
     std::fs::read(path).map_err(|error| {
-        Failure::new(format!(
-            "cannot read {what}, {}: {}",
-            Quoted(&path.display().to_string()),
-            cause(&error)
-        ))
+        Failure::of(
+            Code::File,
+            format!("cannot read {what}, {}: {}", Quoted(&path.display().to_string()), cause(&error)),
+        )
     })
 }

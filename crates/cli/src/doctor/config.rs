@@ -5,43 +5,61 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::report::Check;
+use super::server::Place;
+use crate::client::Connection;
 use crate::failure::cause;
 use crate::io::Io;
 use crate::places;
 
 const NAME: &str = "kubeconfig";
 
+/// The kubeconfig, and what it leads to.
+pub(super) struct Found {
+    pub check: Check,
+    pub place: Place,
+}
+
 /// Whether there is one, and whether it says which server is meant.
-pub(crate) fn checks(given: Option<&Path>, data: Option<&Path>, io: &Io<'_>) -> Vec<Check> {
+pub(super) fn checks(connection: &Connection, data: Option<&Path>, io: &Io<'_>) -> Found {
     let mend = "export KUBECONFIG with the file that lanai serve names when it starts";
-    let files = files(given, data, io);
+    let ours = data.map(|data| data.join(NAME));
+    let files = files(connection, ours.as_deref(), io);
     let Some(first) = files.first() else {
-        return vec![Check::warning(NAME, "there is none", mend)];
+        return Found { check: Check::warning(NAME, "there is none", mend), place: Place::Local };
     };
-    vec![match read(first) {
-        Err(why) => Check::problem(NAME, format!("{}: {why}", first.display()), "mend or remove the file"),
-        Ok(config) => match server(&config) {
-            Ok(server) => Check::ok(NAME, format!("{} names {server}", first.display())),
-            Err(why) => {
-                Check::problem(NAME, format!("{}: {why}", first.display()), "kubectl config use-context NAME")
-            }
+    let shown = first.display();
+    let check = match read(first) {
+        Err(why) => Check::problem(NAME, format!("{shown}: {why}"), "mend or remove the file"),
+        Ok(config) => match server(&config, connection.context.as_deref()) {
+            Ok(server) => Check::ok(NAME, format!("{shown} names {server}")),
+            Err(why) => Check::problem(NAME, format!("{shown}: {why}"), "kubectl config use-context NAME"),
         },
-    }]
+    };
+    let is_ours = Some(first.as_path()) == ours.as_deref() && connection.server.is_none();
+    Found { check, place: if is_ours { Place::Local } else { Place::Named } }
 }
 
 /// The files in the order in which they count, as far as they are there.
-fn files(given: Option<&Path>, data: Option<&Path>, io: &Io<'_>) -> Vec<PathBuf> {
-    if let Some(given) = given {
+fn files(connection: &Connection, ours: Option<&Path>, io: &Io<'_>) -> Vec<PathBuf> {
+    if let Some(given) = &connection.kubeconfig {
         return vec![io.folder.join(given)];
     }
-    let named =
-        places::variable("KUBECONFIG", io).map(|list| std::env::split_paths(&list).collect::<Vec<_>>());
+    let ours = ours.filter(|path| path.exists()).map(Path::to_owned);
+    if connection.data_dir.is_some() {
+        return ours.into_iter().collect();
+    }
+    let named = places::variable("KUBECONFIG", io).map(|list| {
+        let list: Vec<PathBuf> =
+            std::env::split_paths(&list).filter(|path| !path.as_os_str().is_empty()).collect();
+        // As kubectl does: those that are not there are left out, unless none is.
+        let there: Vec<PathBuf> = list.iter().filter(|path| path.exists()).cloned().collect();
+        if there.is_empty() { list } else { there }
+    });
     if let Some(named) = named {
         return named;
     }
     let usual = places::variable("HOME", io).map(|home| home.join(".kube/config"));
-    let ours = data.map(|data| data.join(NAME));
-    [usual, ours].into_iter().flatten().filter(|path| path.exists()).collect()
+    usual.filter(|path| path.exists()).into_iter().chain(ours).collect()
 }
 
 fn read(path: &Path) -> Result<Value, String> {
@@ -50,13 +68,13 @@ fn read(path: &Path) -> Result<Value, String> {
     document.root().deserialize().map_err(|error| error.to_string())
 }
 
-/// The server of the current context.
-fn server(config: &Value) -> Result<String, String> {
+/// The server of the context that is chosen, by name or by the file.
+fn server(config: &Value, chosen: Option<&str>) -> Result<String, String> {
     let find = |list: &str, name: &str| {
         let items = config[list].as_array().into_iter().flatten();
         items.clone().find(|item| item["name"] == name).cloned()
     };
-    let current = config["current-context"].as_str().unwrap_or_default();
+    let current = chosen.or(config["current-context"].as_str()).unwrap_or_default();
     if current.is_empty() {
         return Err("no context is chosen".to_owned());
     }
@@ -86,7 +104,7 @@ mod tests {
             "users": [{"name": "u", "user": {}}],
         });
         change(&mut config);
-        assert_eq!(server(&config).as_deref().map_err(String::as_str), expected);
+        assert_eq!(server(&config, None).as_deref().map_err(String::as_str), expected);
     }
 
     #[test]

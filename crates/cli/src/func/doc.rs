@@ -8,7 +8,7 @@ use lanai_types::quote::Quoted;
 
 use super::args::Doc;
 use super::runtime;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 
 /// How many letters of a purpose stand in a list.
@@ -16,7 +16,9 @@ const MAX_SHORT: usize = 80;
 
 pub(super) fn run(doc: &Doc, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let Some(name) = doc.name.as_ref().or(doc.image.as_ref()) else {
-        return Err(Failure::new("image must be specified").hint("\"lanai fn list\" names the functions"));
+        return Err(
+            Failure::of(Code::Usage, "image must be specified").hint("\"lanai fn list\" names the functions")
+        );
     };
     let function = find_in(&all(), name).ok_or_else(|| unknown(name))?;
     let mut page = String::new();
@@ -63,6 +65,6 @@ fn short(text: &str) -> String {
 
 /// There is no such function.
 pub(super) fn unknown(name: &str) -> Failure {
-    Failure::new(format!("there is no function {}", Quoted(name)))
+    Failure::of(Code::FunctionUnknown, format!("there is no function {}", Quoted(name)))
         .hint("\"lanai fn list\" names those that come with the program")
 }

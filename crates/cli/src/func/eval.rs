@@ -14,7 +14,7 @@ use super::args::{Eval, Matching};
 use super::output::{self, Output};
 use super::runtime::{self, Runtime};
 use super::{grants, render, save, work};
-use crate::failure::{Failure, cause};
+use crate::failure::{Code, Failure, cause};
 use crate::io::{Exit, Io};
 use crate::persona::Persona;
 use crate::pkg::ignored;
@@ -43,24 +43,29 @@ pub(super) fn run(eval: &Eval, persona: Persona, io: &mut Io<'_>) -> Result<Exit
 /// What can be said about the flags alone.
 fn check(eval: &Eval, persona: Persona) -> Result<(), Failure> {
     if eval.include_meta_resources {
-        return Err(Failure::new(
+        return Err(Failure::of(
+            Code::Usage,
             "--include-meta-resources is no longer necessary because meta resources are now included by default",
         ));
     }
     if eval.image.is_none() && eval.exec.is_none() {
-        return Err(Failure::new("must specify --image or --exec"));
+        return Err(Failure::of(Code::Usage, "must specify --image or --exec"));
     }
     if persona == Persona::Lanai && eval.image.is_some() && eval.exec.is_some() {
-        return Err(Failure::new("--image and --exec are two functions: give one of them"));
+        return Err(Failure::of(Code::Usage, "--image and --exec are two functions: give one of them"));
     }
     if eval.target.len() > 1 {
-        return Err(Failure::new("0 or 1 arguments supported, function arguments go after '--'"));
+        return Err(Failure::of(Code::Usage, "0 or 1 arguments supported, function arguments go after '--'"));
     }
     if eval.fn_config.is_some() && !eval.arguments.is_empty() {
-        return Err(Failure::new("function arguments can only be specified without function config file"));
+        return Err(Failure::of(
+            Code::FunctionSetup,
+            "function arguments can only be specified without function config file",
+        ));
     }
     if persona == Persona::Kpt && eval.image.is_none() && grants::are_for_containers(&eval.common) {
-        return Err(Failure::new(
+        return Err(Failure::of(
+            Code::Usage,
             "--mount, --as-current-user, --network and --env can only be used with container functions",
         ));
     }
@@ -77,12 +82,15 @@ fn function(eval: &Eval, io: &Io<'_>) -> Result<FunctionRef, Failure> {
             let prefix = runtime::image_prefix(&eval.common, io)?;
             let image = if image.contains('/') { image.clone() } else { format!("{prefix}/{image}") };
             check_image(&image).map_err(|error| {
-                Failure::new(format!("function image reference {} is invalid: {error}", Quoted(&image)))
+                Failure::of(
+                    Code::FunctionSetup,
+                    format!("function image reference {} is invalid: {error}", Quoted(&image)),
+                )
             })?;
             Ok(FunctionRef::Image(image))
         }
         (None, Some(exec)) => Ok(FunctionRef::Exec(exec.clone())),
-        (None, None) => Err(Failure::new("must specify --image or --exec")),
+        (None, None) => Err(Failure::of(Code::Usage, "must specify --image or --exec")),
     }
 }
 
@@ -110,7 +118,7 @@ fn package(
         async move { lanai_render::eval(package, step, options, evaluator, &mut *watch).await }
     })?;
     if io.stop.is_asked() {
-        return Err(Failure::new("interrupted: nothing was written"));
+        return Err(Failure::of(Code::Interrupted, "interrupted: nothing was written"));
     }
     runtime.tell_shortfalls(io);
     let folder = eval.common.results_dir.as_deref();
@@ -143,11 +151,14 @@ fn not_read(local: &Local, after: &lanai_krm::Package) -> Result<(), Failure> {
     let mut new = after.iter().map(|(path, _)| path).filter(is_new);
     match new.find(|path| local.root.join(path.as_str()).symlink_metadata().is_ok()) {
         None => Ok(()),
-        Some(path) => Err(Failure::new(format!(
-            "the function made a resource for {}, but {} is there already and was not read",
-            Quoted(path.as_str()),
-            Quoted(path.as_str())
-        ))
+        Some(path) => Err(Failure::of(
+            Code::FunctionSetup,
+            format!(
+                "the function made a resource for {}, but {} is there already and was not read",
+                Quoted(path.as_str()),
+                Quoted(path.as_str())
+            ),
+        )
         .hint("run it on the folder, not on one file")),
     }
 }
@@ -186,7 +197,7 @@ fn stream(
         async move { lanai_render::eval_items(list.items, step, options, evaluator, &mut *watch).await }
     })?;
     if io.stop.is_asked() {
-        return Err(Failure::new("interrupted: nothing was written"));
+        return Err(Failure::of(Code::Interrupted, "interrupted: nothing was written"));
     }
     runtime.tell_shortfalls(io);
     let folder = eval.common.results_dir.as_deref();
@@ -203,8 +214,9 @@ pub(crate) fn read_list(io: &mut Io<'_>) -> Result<ResourceList, Failure> {
     let mut text = String::new();
     io.stdin
         .read_to_string(&mut text)
-        .map_err(|error| Failure::new(format!("cannot read standard input: {}", cause(&error))))?;
-    ResourceList::parse_any(&text).map_err(|error| Failure::new(format!("standard input: {error}")))
+        .map_err(|error| Failure::of(Code::File, format!("cannot read standard input: {}", cause(&error))))?;
+    ResourceList::parse_any(&text)
+        .map_err(|error| Failure::of(Code::Text, format!("standard input: {error}")))
 }
 
 /// Sets the configuration of the function; tells which file of the folder it came from, if it did.
@@ -218,10 +230,13 @@ fn config(eval: &Eval, step: &mut Step, root: &Path, io: &Io<'_>) -> Result<Opti
     let path = std::fs::canonicalize(&path).unwrap_or(path);
     let inside = path.strip_prefix(root).ok().and_then(Path::to_str).and_then(|path| path.parse().ok());
     if eval.save && inside.is_none() {
-        return Err(Failure::new(format!(
-            "--fn-config must be under {} if saving functions to Kptfile (--save=true)",
-            root.display()
-        )));
+        return Err(Failure::of(
+            Code::FunctionSetup,
+            format!(
+                "--fn-config must be under {} if saving functions to Kptfile (--save=true)",
+                root.display()
+            ),
+        ));
     }
     Ok(inside)
 }
@@ -233,25 +248,30 @@ pub(super) fn config_file(file: &Path, io: &Io<'_>) -> Result<Resource, Failure>
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(Failure::new(format!("missing function config file: {shown}")));
+            return Err(Failure::of(Code::FunctionSetup, format!("missing function config file: {shown}")));
         }
         Err(error) => {
-            return Err(Failure::new(format!("cannot read {}: {}", Quoted(&shown), cause(&error))));
+            return Err(Failure::of(
+                Code::File,
+                format!("cannot read {}: {}", Quoted(&shown), cause(&error)),
+            ));
         }
     };
     let named = Quoted(&shown).to_string();
-    let mut resources =
-        Resource::parse_stream(&text).map_err(|error| Failure::new(format!("{shown}: {error}")))?;
+    let mut resources = Resource::parse_stream(&text)
+        .map_err(|error| Failure::of(Code::FunctionSetup, format!("{shown}: {error}")))?;
     match (resources.pop(), resources.len()) {
-        (None, _) => Err(Failure::new(format!("functionConfig {named} is empty"))),
+        (None, _) => Err(Failure::of(Code::FunctionSetup, format!("functionConfig {named} is empty"))),
         (Some(config), 0) => match config.check_krm() {
             Ok(()) => Ok(config),
-            Err(missing) => Err(Failure::new(format!("functionConfig {named}: {missing}"))),
+            Err(missing) => {
+                Err(Failure::of(Code::FunctionSetup, format!("functionConfig {named}: {missing}")))
+            }
         },
-        (Some(_), more) => Err(Failure::new(format!(
-            "functionConfig {named} must not contain more than one config, got {}",
-            more + 1
-        ))),
+        (Some(_), more) => Err(Failure::of(
+            Code::FunctionSetup,
+            format!("functionConfig {named} must not contain more than one config, got {}", more + 1),
+        )),
     }
 }
 
@@ -263,9 +283,11 @@ fn arguments(arguments: &[String]) -> Result<Resource, Failure> {
     };
     let pairs = rest.iter().map(|argument| argument.split_once('=')).collect::<Option<Vec<_>>>();
     let Some(pairs) = pairs else {
-        return Err(Failure::new("args must have keys and values separated by ="));
+        return Err(Failure::of(Code::FunctionSetup, "args must have keys and values separated by ="));
     };
-    config_map(kind, pairs).map_err(|error| Failure::new(format!("the arguments cannot be written: {error}")))
+    config_map(kind, pairs).map_err(|error| {
+        Failure::of(Code::FunctionSetup, format!("the arguments cannot be written: {error}"))
+    })
 }
 
 /// Which flags make a selector.
@@ -301,7 +323,10 @@ fn selector(flags: &Matching, side: Side) -> Result<Option<Selector>, Failure> {
 fn pairs(flag: &str, texts: &[String]) -> Result<BTreeMap<String, String>, Failure> {
     let pair = |text: &String| {
         let (key, value) = text.split_once('=').ok_or_else(|| {
-            Failure::new(format!("{flag} {}: a key and a value are separated by =", Quoted(text)))
+            Failure::of(
+                Code::FunctionSetup,
+                format!("{flag} {}: a key and a value are separated by =", Quoted(text)),
+            )
         })?;
         Ok((key.to_owned(), value.to_owned()))
     };

@@ -7,7 +7,7 @@ use lanai_evaluate::{Grants, Mount, MountAccess, Network, User, Variable};
 use lanai_types::quote::Quoted;
 
 use super::args::Common;
-use crate::failure::{Failure, cause};
+use crate::failure::{Code, Failure, cause};
 use crate::io::Io;
 use crate::pkg::local;
 
@@ -39,7 +39,10 @@ pub(super) fn variables(flags: &[String], io: &Io<'_>) -> Result<Vec<Variable>, 
         let given = flag.split_once('=').map(|(name, value)| (name, Some(value.to_owned())));
         let (name, value) = given.unwrap_or_else(|| (flag.as_str(), callers()));
         if name.is_empty() {
-            return Err(Failure::new(format!("--env {}: a variable has a name", Quoted(flag))));
+            return Err(Failure::of(
+                Code::FunctionSetup,
+                format!("--env {}: a variable has a name", Quoted(flag)),
+            ));
         }
         variables.extend(value.map(|value| Variable { name: name.to_owned(), value }));
     }
@@ -80,7 +83,7 @@ fn spelled(flag: &str) -> Result<Spelled<'_>, String> {
 }
 
 fn mount(flag: &str, io: &Io<'_>) -> Result<Mount, Failure> {
-    let wrong = |why: &str| Failure::new(format!("--mount {}: {why}", Quoted(flag)));
+    let wrong = |why: &str| Failure::of(Code::FunctionSetup, format!("--mount {}: {why}", Quoted(flag)));
     let spelled = spelled(flag).map_err(|why| wrong(&why))?;
     let source = lanai_runner::without_detours(&local::absolute(Path::new(spelled.source), io)?);
     source

@@ -12,7 +12,7 @@ use lanai_render::ResultList;
 use lanai_types::quote::Quoted;
 use lanai_yaml::{SequenceIndent, detect_sequence_indent};
 
-use crate::failure::{Failure, cause};
+use crate::failure::{Code, Failure, cause};
 use crate::io::Io;
 use crate::persona::Persona;
 use crate::pkg::local;
@@ -35,7 +35,8 @@ impl Output {
     pub fn of(flag: Option<&str>, persona: Persona, io: &Io<'_>) -> Result<Self, Failure> {
         match flag {
             Some("") if persona == Persona::Lanai => {
-                Err(Failure::new("--output is empty").hint("leave it out to write into the package"))
+                Err(Failure::of(Code::Usage, "--output is empty")
+                    .hint("leave it out to write into the package"))
             }
             None | Some("") => Ok(Self::InPlace),
             Some("stdout") => Ok(Self::List),
@@ -54,11 +55,14 @@ impl Output {
             return Ok(());
         }
         let (folder, root) = (folder.display().to_string(), root.display().to_string());
-        Err(Failure::new(format!(
-            "the output {} is inside of the package {}, and would become part of it",
-            Quoted(&folder),
-            Quoted(&root)
-        )))
+        Err(Failure::of(
+            Code::Usage,
+            format!(
+                "the output {} is inside of the package {}, and would become part of it",
+                Quoted(&folder),
+                Quoted(&root)
+            ),
+        ))
     }
 
     /// Puts resources there. Does nothing in place: that is the business of whoever read them.
@@ -83,10 +87,10 @@ pub(crate) fn new_folder(folder: &Path, io: &Io<'_>) -> Result<PathBuf, Failure>
     let path = local::absolute(folder, io)?;
     if fs::symlink_metadata(&path).is_ok() {
         let shown = folder.display().to_string();
-        return Err(Failure::new(format!(
-            "directory {} already exists, please delete the directory and retry",
-            Quoted(&shown)
-        )));
+        return Err(Failure::of(
+            Code::Exists,
+            format!("directory {} already exists, please delete the directory and retry", Quoted(&shown)),
+        ));
     }
     Ok(path)
 }
@@ -99,11 +103,11 @@ pub(super) fn create(folder: &Path, items: &[Resource], io: &mut Io<'_>) -> Resu
         other_yaml: lanai_krm::package::OtherYaml::Included,
         ..Default::default()
     };
-    package.write_resources(placed, options).map_err(|error| Failure::new(error.to_string()))?;
+    package.write_resources(placed, options).map_err(|error| Failure::of(Code::Text, error.to_string()))?;
     if let Some(parent) = folder.parent() {
         fs::create_dir_all(parent).map_err(|error| {
             let shown = parent.display().to_string();
-            Failure::new(format!("cannot create {}: {}", Quoted(&shown), cause(&error)))
+            Failure::of(Code::File, format!("cannot create {}: {}", Quoted(&shown), cause(&error)))
         })?;
     }
     local::create(folder, &package, io)
@@ -113,14 +117,14 @@ pub(super) fn create(folder: &Path, items: &[Resource], io: &mut Io<'_>) -> Resu
 pub(super) fn placed(item: Resource) -> Result<Placed, Failure> {
     match item.origin().cloned() {
         Some(origin) => Ok(Placed { path: Some(origin.path), index: origin.index, resource: item }),
-        None => Placed::from_annotations(item).map_err(|error| Failure::new(error.to_string())),
+        None => Placed::from_annotations(item).map_err(|error| Failure::of(Code::Text, error.to_string())),
     }
 }
 
 /// A resource with annotations that say where it stands.
 pub(super) fn located(item: &Resource) -> Result<Resource, Failure> {
     let uneditable = |error: lanai_yaml::edit::Error| {
-        Failure::new(format!("the annotations of {} cannot be written: {error}", item.id()))
+        Failure::of(Code::Text, format!("the annotations of {} cannot be written: {error}", item.id()))
     };
     let mut located = item.clone();
     let wide = detect_sequence_indent(&item.to_string()) == SequenceIndent::Wide;
@@ -141,8 +145,9 @@ pub(super) fn located(item: &Resource) -> Result<Resource, Failure> {
 /// A resource alone, with nothing in it that is between tools only.
 fn plain(item: &Resource) -> Result<String, Failure> {
     let mut item = item.clone();
-    let uneditable =
-        |error: lanai_yaml::edit::Error| Failure::new(format!("annotations cannot be removed: {error}"));
+    let uneditable = |error: lanai_yaml::edit::Error| {
+        Failure::of(Code::Text, format!("annotations cannot be removed: {error}"))
+    };
     item.remove_location().map_err(uneditable)?;
     item.remove_annotation(annotation::SEQUENCE_INDENT).map_err(uneditable)?;
     let text = item.to_string();
@@ -155,7 +160,7 @@ pub(super) fn prepare_results(folder: Option<&Path>, io: &Io<'_>) -> Result<(), 
     let Some(folder) = folder else { return Ok(()) };
     fs::create_dir_all(local::absolute(folder, io)?).map_err(|error| {
         let shown = folder.display().to_string();
-        Failure::new(format!("cannot make the folder {} for results: {error}", Quoted(&shown)))
+        Failure::of(Code::File, format!("cannot make the folder {} for results: {error}", Quoted(&shown)))
     })
 }
 
@@ -168,8 +173,9 @@ pub(super) fn write_results(
     let Some(folder) = folder else { return Ok(()) };
     let path = local::absolute(folder, io)?;
     let shown = folder.join("results.yaml").display().to_string();
-    let cannot =
-        |error: &std::io::Error| Failure::new(format!("cannot write {}: {}", Quoted(&shown), cause(error)));
+    let cannot = |error: &std::io::Error| {
+        Failure::of(Code::File, format!("cannot write {}: {}", Quoted(&shown), cause(error)))
+    };
     fs::create_dir_all(&path).map_err(|error| cannot(&error))?;
     let _busy = io.stop.busy();
     let written = tempfile::NamedTempFile::new_in(&path).and_then(|mut file| {

@@ -17,7 +17,7 @@ use super::output::{self, Output};
 use super::runtime::{self, Runtime};
 use super::watching::{self, Left};
 use super::{replay, work};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 use crate::persona::Persona;
 use crate::pkg::ignored;
@@ -61,7 +61,7 @@ fn once(render: &Render, output: &Output, persona: Persona, io: &mut Io<'_>) -> 
         async move { lanai_render::render(package, options, evaluator, &mut *watch).await }
     })?;
     if io.stop.is_asked() {
-        return Err(Failure::new("interrupted: nothing was written"));
+        return Err(Failure::of(Code::Interrupted, "interrupted: nothing was written"));
     }
     runtime.tell_shortfalls(io);
     if render.explain {
@@ -69,12 +69,12 @@ fn once(render: &Render, output: &Output, persona: Persona, io: &mut Io<'_>) -> 
     }
     let mut rendered = rendered.map_err(|error| unopened(&error, &local))?;
     if !io.environment.contains_key(OsStr::new(NO_ATTRIBUTION)) && rendered.items.iter().any(is_cnrm) {
-        rendered.attribute(&options).map_err(|error| Failure::new(error.to_string()))?;
+        rendered.attribute(&options).map_err(|error| Failure::of(Code::FunctionFailed, error.to_string()))?;
     }
     let files = if render.watch { digest::tree_id(&rendered.package).ok() } else { None };
     let exit = match conclude(render, output, &local, &rendered, persona, io) {
         Err(Failure::Told(message)) => {
-            io.tell(&message.to_string());
+            io.tell(&message.told_as(persona));
             Exit::Failure
         }
         exit => exit?,
@@ -127,6 +127,10 @@ fn conclude(
             output::write_results(&rendered.results, results, io)?;
             let told = told(failure);
             replay::offer(failure, &local.root, &render.common, persona, io);
+            // The function said it itself.
+            if let (Ok(_), Persona::Lanai) = (&told, persona) {
+                io.tell(&Code::FunctionFailed.line());
+            }
             told
         }
     }
@@ -139,7 +143,15 @@ const KNOWN: &str =
 /// What is said about a failure behind the lines about the function. A function that said it itself needs no more words.
 pub(super) fn told(failure: &RenderFailure) -> Result<Exit, Failure> {
     let Cause::Function(function) = &failure.cause else {
-        let failed = Failure::new(failure.to_string());
+        let code = match &failure.cause {
+            Cause::Unrunnable(_) => Code::FunctionUnknown,
+            Cause::Kptfile(_) | Cause::Invalid(_) | Cause::Status(_) => Code::Kptfile,
+            Cause::Config(_) => Code::FunctionSetup,
+            Cause::Read(_) | Cause::Input(_) | Cause::Write(_) => Code::Text,
+            Cause::TooDeep { .. } | Cause::TooManyItems { .. } => Code::Limit,
+            _ => Code::FunctionFailed,
+        };
+        let failed = Failure::of(code, failure.to_string());
         if let Cause::Unrunnable(unrunnable) = &failure.cause {
             let is_unknown = |function: &UnrunnableFunction| function.obstacle == Obstacle::Unknown;
             return Err(if unrunnable.functions.iter().any(is_unknown) {
@@ -162,13 +174,13 @@ pub(super) fn told(failure: &RenderFailure) -> Result<Exit, Failure> {
     }
     if let Why::Evaluation(EvaluateError::NotFound(request)) = &function.why {
         let shown = Quoted(request.function.as_str()).to_string();
-        return Err(Failure::new(format!("function {shown}: {}", Obstacle::Unknown)).hint(KNOWN));
+        return Err(Failure::of(Code::FunctionUnknown, format!("function {shown}: {}", Obstacle::Unknown))
+            .hint(KNOWN));
     }
-    Err(Failure::new(format!(
-        "function {}{}: {failure}",
-        Quoted(function.function.as_str()),
-        culprit(&function.why)
-    )))
+    Err(Failure::of(
+        Code::FunctionFailed,
+        format!("function {}{}: {failure}", Quoted(function.function.as_str()), culprit(&function.why)),
+    ))
 }
 
 /// Which resource of the answer of a function cannot be accepted, and where in it that is said.
@@ -186,12 +198,14 @@ fn culprit(why: &Why) -> String {
 /// A package that cannot be opened.
 fn unopened(error: &lanai_render::Error, local: &Local) -> Failure {
     let lanai_render::Error::Kptfile(error) = error else {
-        return Failure::new(error.to_string().trim_end().to_owned());
+        return Failure::of(Code::Text, error.to_string().trim_end().to_owned());
     };
     let root = local.root.display().to_string();
     let text = error.report(&root, "ghcr.io/kptdev/krm-functions-catalog");
-    let failure = Failure::new(text.strip_prefix("Error: ").unwrap_or(&text).to_owned());
-    if *error != lanai_krm::kptfile::Error::NotFound {
+    let is_missing = *error == lanai_krm::kptfile::Error::NotFound;
+    let code = if is_missing { Code::NoPackage } else { Code::Kptfile };
+    let failure = Failure::of(code, text.strip_prefix("Error: ").unwrap_or(&text).to_owned());
+    if !is_missing {
         return failure;
     }
     let path = lanai_krm::kptfile::FILE_NAME.parse().ok();

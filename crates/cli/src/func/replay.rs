@@ -121,7 +121,7 @@ fn keep(function: &FunctionFailure, of: &Folder, root: &Path, persona: Persona, 
 }
 
 /// A word for a shell.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:@=,".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();

@@ -5,7 +5,7 @@ use lanai_functions::run_this_on_wire;
 
 use super::args::Run;
 use super::{doc, grants, runtime};
-use crate::failure::{Failure, cause};
+use crate::failure::{Code, Failure, cause};
 use crate::io::{Exit, Io};
 
 pub(super) fn run(run: &Run, io: &mut Io<'_>) -> Result<Exit, Failure> {
@@ -13,7 +13,7 @@ pub(super) fn run(run: &Run, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let mut text = String::new();
     io.stdin
         .read_to_string(&mut text)
-        .map_err(|error| Failure::new(format!("cannot read standard input: {}", cause(&error))))?;
+        .map_err(|error| Failure::of(Code::File, format!("cannot read standard input: {}", cause(&error))))?;
     let variables = grants::variables(&run.env, io)?;
     let variables = variables.into_iter().map(|variable| (variable.name, variable.value)).collect();
     let answer = match function.with_environment(variables) {

@@ -18,7 +18,7 @@ use lanai_types::quote::Quoted;
 use super::args::{Common, NativeImages};
 use super::grants;
 use crate::cache;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::Io;
 use crate::persona::Persona;
 use crate::pkg::local;
@@ -134,7 +134,9 @@ pub(super) fn image_prefix(common: &Common, io: &Io<'_>) -> Result<String, Failu
     let variable =
         variable.map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty());
     let prefix = common.image_prefix.clone().or(variable).unwrap_or_else(|| DEFAULT_PREFIX.to_owned());
-    let wrong = |why: &str| Failure::new(format!("invalid image prefix {}: {why}", Quoted(&prefix)));
+    let wrong = |why: &str| {
+        Failure::of(Code::FunctionSetup, format!("invalid image prefix {}: {why}", Quoted(&prefix)))
+    };
     if prefix.contains("://") {
         return Err(wrong("must not include a scheme (e.g. https://)"));
     }

@@ -9,15 +9,18 @@ use lanai_types::SafePath;
 use lanai_types::quote::Quoted;
 
 use super::args::Eval;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 
 /// Which part of the pipeline is meant.
 pub(super) fn stage(function_type: Option<&str>) -> Result<Stage, Failure> {
     match function_type {
-        None => Err(Failure::new("--type must be specified if saving functions to Kptfile (--save=true)")),
+        None => Err(Failure::of(
+            Code::Usage,
+            "--type must be specified if saving functions to Kptfile (--save=true)",
+        )),
         Some("mutator") => Ok(Stage::Mutators),
         Some("validator") => Ok(Stage::Validators),
-        Some(_) => Err(Failure::new("--type must be either `mutator` or `validator`")),
+        Some(_) => Err(Failure::of(Code::Usage, "--type must be either `mutator` or `validator`")),
     }
 }
 
@@ -31,13 +34,13 @@ pub(super) fn into(
     config: Option<&SafePath>,
 ) -> Result<(Package, Option<String>), Failure> {
     let stage = stage(eval.function_type.as_deref())?;
-    let path: SafePath = "Kptfile".parse().map_err(|_| Failure::new("Kptfile is no path"))?;
+    let path: SafePath = "Kptfile".parse().map_err(|_| Failure::of(Code::Kptfile, "Kptfile is no path"))?;
     let Some(file) = package.get(&path) else {
         return Ok((package.clone(), Some("function not added: Kptfile not exists".to_owned())));
     };
     let mode = file.mode();
     let mut kptfile = Kptfile::parse(&String::from_utf8_lossy(file.content()))
-        .map_err(|error| Failure::new(format!("function not added: {error}")))?;
+        .map_err(|error| Failure::of(Code::Kptfile, format!("function not added: {error}")))?;
     let function = function(eval, step, config);
     let name = step.function.as_str().to_owned();
     let (kind, word) = match stage {
@@ -57,11 +60,12 @@ pub(super) fn into(
             None => functions.push(function),
         }
     });
-    edited.map_err(|error| Failure::new(format!("cannot edit {word} of the Kptfile: {error}")))?;
+    edited
+        .map_err(|error| Failure::of(Code::Kptfile, format!("cannot edit {word} of the Kptfile: {error}")))?;
     let mut changed = package.clone();
     changed
         .insert(path, File::new(kptfile.to_string().into_bytes(), mode))
-        .map_err(|error| Failure::new(error.to_string()))?;
+        .map_err(|error| Failure::of(Code::Kptfile, error.to_string()))?;
     let verb = if there.is_some() { "Updated" } else { "Added" };
     Ok((changed, Some(format!("{verb} {} as {kind} in the Kptfile.", Quoted(&name)))))
 }

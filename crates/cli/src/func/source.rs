@@ -8,7 +8,7 @@ use lanai_types::quote::Quoted;
 use super::args::Source;
 use super::eval;
 use super::output::{self, Output};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 use crate::persona::Persona;
 use crate::pkg::ignored;
@@ -19,16 +19,19 @@ pub(super) fn run(source: &Source, persona: Persona, io: &mut Io<'_>) -> Result<
         "stdout" => Output::List,
         "unwrap" => Output::Plain,
         other => {
-            return Err(Failure::new(format!(
-                "invalid input for --output flag {}, must be \"stdout\" or \"unwrap\"",
-                Quoted(other)
-            )));
+            return Err(Failure::of(
+                Code::Usage,
+                format!(
+                    "invalid input for --output flag {}, must be \"stdout\" or \"unwrap\"",
+                    Quoted(other)
+                ),
+            ));
         }
     };
     let package = eval::open(&source.folder, Purpose::Look, io)?.package;
     ignored::warn(&package, persona.dialect(), io);
     let options = ReadOptions { other_yaml: OtherYaml::Included, ignore: persona.dialect() };
-    let located = package.resources(options).map_err(|error| Failure::new(error.to_string()))?;
+    let located = package.resources(options).map_err(|error| Failure::of(Code::Text, error.to_string()))?;
     let items: Vec<Resource> = located
         .into_iter()
         .map(|located| {

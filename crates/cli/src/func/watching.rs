@@ -8,7 +8,7 @@ use lanai_krm::digest;
 use lanai_types::TreeId;
 use notify::{RecursiveMode, Watcher as _};
 
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 use crate::pkg::local::{self, Local, Purpose};
 
@@ -32,7 +32,9 @@ pub(super) fn run(
     io: &mut Io<'_>,
     mut work: impl FnMut(&mut Io<'_>) -> Result<Left, Failure>,
 ) -> Result<Exit, Failure> {
-    let cannot = |error: notify::Error| Failure::new(format!("cannot watch {}: {error}", folder.display()));
+    let cannot = |error: notify::Error| {
+        Failure::of(Code::Machine, format!("cannot watch {}: {error}", folder.display()))
+    };
     // One that waits says all that several would.
     let (sender, changes) = mpsc::sync_channel(1);
     let mut watcher = notify::recommended_watcher(move |change: notify::Result<notify::Event>| {

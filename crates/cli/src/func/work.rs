@@ -10,7 +10,7 @@ use lanai_render::{Event, Watch};
 use lanai_types::quote::Quoted;
 
 use super::lines::Lines;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Audience, Io};
 
 /// How long nothing is shown.
@@ -33,7 +33,8 @@ pub(super) fn watched<T: Send, F: Future<Output = T>>(
     work: impl FnOnce(Box<dyn Watch>) -> F + Send,
 ) -> Result<T, Failure> {
     let (sender, notes) = mpsc::sync_channel(NOTES);
-    let cannot = |error: std::io::Error| Failure::new(format!("cannot start a thread: {error}"));
+    let cannot =
+        |error: std::io::Error| Failure::of(Code::Machine, format!("cannot start a thread: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(cannot)?;
     // What runs ends before the command does.
     let _busy = io.stop.busy();

@@ -5,7 +5,7 @@ use std::path::Path;
 use lanai_krm::package::Folder;
 use lanai_types::quote::Quoted;
 
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 
 /// A folder of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Address {
     /// When it cannot be told where the repository ends, or the folder or version is none.
     pub fn parse(text: &str, is_repository: impl Fn(&Path) -> bool) -> Result<Self, Failure> {
         if text.is_empty() || text.starts_with('-') {
-            return Err(Failure::new(format!("{} is no address of a package", Quoted(text))));
+            return Err(Failure::of(Code::Address, format!("{} is no address of a package", Quoted(text))));
         }
         if let Some((repo, rest)) = split_at_git(text) {
             let whole = &text[..text.len() - rest.len()];
@@ -58,7 +58,7 @@ impl Address {
         let is_path = !path.contains("://") && !is_scp(path);
         let found = Path::new(path).ancestors().find(|outer| is_path && is_repository(outer));
         let Some(repo) = found.and_then(Path::to_str) else {
-            return Err(Failure::new("ambiguous repo/dir@version specify '.git' in argument")
+            return Err(Failure::of(Code::Address, "ambiguous repo/dir@version specify '.git' in argument")
                 .hint("write it as REPO.git/FOLDER@VERSION"));
         };
         let folder = folder_of(&path[repo.len()..])?;
@@ -78,7 +78,7 @@ impl Address {
         let mut parts = path.splitn(3, '/');
         let (owner, name) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
         if owner.is_empty() || name.is_empty() {
-            return Err(Failure::new(format!("{} names no repository", Quoted(text)))
+            return Err(Failure::of(Code::Address, format!("{} names no repository", Quoted(text)))
                 .hint("write it as https://github.com/OWNER/REPOSITORY.git/FOLDER@VERSION"));
         }
         let repo = format!("{start}github.com/{owner}/{name}");
@@ -124,7 +124,7 @@ pub(super) fn directory(folder: &Folder) -> String {
 
 /// The folder in an address that people typed.
 fn folder_of(text: &str) -> Result<Folder, Failure> {
-    folder(text).map_err(|error| Failure::new(format!("the folder in the address: {error}")))
+    folder(text).map_err(|error| Failure::of(Code::Address, format!("the folder in the address: {error}")))
 }
 
 /// The folder that a text names from the root of a repository, dots and double slashes aside.
@@ -151,10 +151,10 @@ fn split_version(text: &str) -> Result<(&str, Option<&str>), Failure> {
     let Some(at) = text[start..].find('@').map(|at| start + at) else { return Ok((text, None)) };
     let version = &text[at + 1..];
     if version.contains('@') {
-        return Err(Failure::new("at most 1 version permitted"));
+        return Err(Failure::of(Code::Address, "at most 1 version permitted"));
     }
     if version.is_empty() {
-        return Err(Failure::new("there is no version behind the @")
+        return Err(Failure::of(Code::Address, "there is no version behind the @")
             .hint("leave the @ out, or name a branch, a tag or a commit"));
     }
     Ok((&text[..at], Some(version)))

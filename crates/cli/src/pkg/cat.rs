@@ -11,7 +11,7 @@ use lanai_yaml::Stream;
 
 use super::args::Cat;
 use super::local::{self, Local, Purpose};
-use crate::failure::{Failure, cause};
+use crate::failure::{Code, Failure, cause};
 use crate::io::{Exit, Io};
 
 pub(super) fn run(cat: &Cat, io: &mut Io<'_>) -> Result<Exit, Failure> {
@@ -30,8 +30,9 @@ pub(super) fn run(cat: &Cat, io: &mut Io<'_>) -> Result<Exit, Failure> {
     } else if place.is_file() {
         let shown = cat.path.display().to_string();
         let content = std::fs::read(&place);
-        let content = content
-            .map_err(|error| Failure::new(format!("cannot read {}: {}", Quoted(&shown), cause(&error))))?;
+        let content = content.map_err(|error| {
+            Failure::of(Code::File, format!("cannot read {}: {}", Quoted(&shown), cause(&error)))
+        })?;
         io.print_bytes(&printed(&place, &File::regular(content), cat)?)?;
         return Ok(Exit::Success);
     }
@@ -73,7 +74,8 @@ fn printed<'a>(path: &Path, file: &'a File, cat: &Cat) -> Result<Cow<'a, [u8]>, 
         return Ok(as_it_is);
     }
     let stream = Stream::parse(text).map_err(|error| {
-        Failure::new(format!("{}: {error:#}", path.display())).hint("--raw prints files as they are")
+        Failure::of(Code::Text, format!("{}: {error:#}", path.display()))
+            .hint("--raw prints files as they are")
     })?;
     let is_krm = |document: &lanai_yaml::Document| document.root().get("kind").is_some();
     let is_shaped = stream.documents().iter().any(is_krm);

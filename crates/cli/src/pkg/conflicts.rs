@@ -7,7 +7,7 @@ use lanai_yaml::Document;
 use serde::Serialize;
 
 use super::args::Format;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 
 /// How many letters of a value a table shows.
 const SHORT: usize = 24;
@@ -131,8 +131,9 @@ impl Report {
     /// # Errors
     /// When the report has no form in that format.
     pub fn text(&self, format: Format) -> Result<String, Failure> {
-        let refused =
-            |error: &dyn std::fmt::Display| Failure::new(format!("cannot print the conflicts: {error}"));
+        let refused = |error: &dyn std::fmt::Display| {
+            Failure::of(Code::Other, format!("cannot print the conflicts: {error}"))
+        };
         match format {
             Format::Table if self.conflicts.is_empty() => Ok(String::new()),
             Format::Table => Ok(table(&self.conflicts)),

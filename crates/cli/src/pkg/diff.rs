@@ -19,7 +19,7 @@ use super::local::{self, Local, Purpose};
 use super::patch::{Labels, changes};
 use super::upstream::{Repositories, Unread};
 use super::{nested, versions};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 
 /// How long a program may show differences: people look at some of them.
@@ -36,10 +36,10 @@ pub(super) fn run(diff: &Diff, dialect: Dialect, io: &mut Io<'_>) -> Result<Exit
     let local = Local::open(Path::new(&target.path), Purpose::Look, io)?;
     let shown = local.root.display().to_string();
     let Some(kptfile) = kptfile::read(&local.package, &Folder::Root, &local.root)? else {
-        return Err(Failure::new(format!("package missing Kptfile at '{shown}'")));
+        return Err(Failure::of(Code::NoPackage, format!("package missing Kptfile at '{shown}'")));
     };
     let Some(source) = kptfile.source()? else {
-        return Err(Failure::new(format!("package missing upstream in Kptfile at '{shown}'")));
+        return Err(Failure::of(Code::Upstream, format!("package missing upstream in Kptfile at '{shown}'")));
     };
     let kind = diff.diff_type.unwrap_or(match target.version {
         Some(_) => DiffType::Combined,
@@ -94,14 +94,20 @@ impl Work<'_> {
     fn fetched(&mut self, io: &mut Io<'_>) -> Result<Version, Failure> {
         let Some(Locked { source, commit }) = self.kptfile.locked()? else {
             let shown = self.local.root.display();
-            return Err(Failure::new(format!("package missing upstreamLock in Kptfile at '{shown}'")));
+            return Err(Failure::of(
+                Code::Upstream,
+                format!("package missing upstreamLock in Kptfile at '{shown}'"),
+            ));
         };
         let found = self.repositories.find(&source.repo, &Revision::Commit(commit), &source.folder, io)?;
         let want = Want { commit, folder: source.folder.clone() };
         let mut package = match self.read(&found.remote, want, io) {
             Err(Unread::Lost { commit: lost, .. }) if lost == commit => {
-                return Err(Failure::new(versions::lost(self.kptfile.name(), commit, &source))
-                    .hint("compare with a version that it has: lanai pkg diff PKG_PATH@VERSION"));
+                return Err(Failure::of(
+                    Code::Upstream,
+                    versions::lost(self.kptfile.name(), commit, &source),
+                )
+                .hint("compare with a version that it has: lanai pkg diff PKG_PATH@VERSION"));
             }
             other => other?,
         };
@@ -123,7 +129,9 @@ impl Work<'_> {
         let revision = match self.version {
             Some(version) => {
                 let parsed = version.parse();
-                parsed.map_err(|error: lanai_repository::revision::Error| Failure::new(error.to_string()))?
+                parsed.map_err(|error: lanai_repository::revision::Error| {
+                    Failure::of(Code::Address, error.to_string())
+                })?
             }
             None => Revision::DefaultBranch,
         };
@@ -218,8 +226,9 @@ fn with_tool(
     diff: &Diff,
     io: &mut Io<'_>,
 ) -> Result<Exit, Failure> {
-    let cannot =
-        |error: &dyn std::fmt::Display| Failure::new(format!("cannot make folders to compare: {error}"));
+    let cannot = |error: &dyn std::fmt::Display| {
+        Failure::of(Code::File, format!("cannot make folders to compare: {error}"))
+    };
     let stage = tempfile::Builder::new().prefix("lanai-diff-").tempdir().map_err(|error| cannot(&error))?;
     let mut folders: Vec<PathBuf> = Vec::new();
     for (number, version) in versions.iter().enumerate() {
@@ -239,8 +248,10 @@ fn with_tool(
     let limits =
         Limits { max_time: MAX_TOOL_TIME, max_output: lanai_types::ByteSize::mib(256), ..Limits::default() };
     let finished = command.run(&[], &limits, |_| ()).map_err(|error| match error {
-        Error::NotFound { program } => Failure::new(format!("diff-tool '{program}' not found in the PATH")),
-        other => Failure::new(other.to_string()),
+        Error::NotFound { program } => {
+            Failure::of(Code::Machine, format!("diff-tool '{program}' not found in the PATH"))
+        }
+        other => Failure::of(Code::Machine, other.to_string()),
     })?;
     let prefix = format!("{}/", stage.path().display());
     if diff.debug {
@@ -254,8 +265,11 @@ fn with_tool(
         Status::Exited(_) | Status::Killed(_) => {
             let why = finished.messages.replace(&prefix, "");
             let kind = clap::ValueEnum::to_possible_value(&kind).map(|value| value.get_name().to_owned());
-            Err(Failure::new(format!("diff-tool {} failed: {}", Quoted(&tool.program), why.trim()))
-                .hint(format!("it may not support the diff type {}", kind.unwrap_or_default())))
+            Err(Failure::of(
+                Code::Machine,
+                format!("diff-tool {} failed: {}", Quoted(&tool.program), why.trim()),
+            )
+            .hint(format!("it may not support the diff type {}", kind.unwrap_or_default())))
         }
     }
 }

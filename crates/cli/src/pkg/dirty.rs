@@ -17,7 +17,7 @@ use lanai_types::SafePath;
 use lanai_types::quote::Quoted;
 
 use super::local;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::Io;
 
 /// How many files one run of git is asked about.
@@ -58,19 +58,25 @@ pub(super) fn guard(
     let hint = "--force does it after saving copies of these files elsewhere";
     let Asked { git, answer } = asked;
     let Some(committed) = answer.join().unwrap_or_else(|panic| resume_unwind(panic))? else {
-        return Err(Failure::new(format!(
-            "package {} is not in git, and {} would change",
-            Quoted(&root.display().to_string()),
-            list(&at_risk)
-        ))
+        return Err(Failure::of(
+            Code::Uncommitted,
+            format!(
+                "package {} is not in git, and {} would change",
+                Quoted(&root.display().to_string()),
+                list(&at_risk)
+            ),
+        )
         .hint(format!("put it under git, so that you can go back; {hint}")));
     };
     let dirty = git.unrecorded(before, at_risk, &committed)?;
     if dirty.is_empty() {
         return Ok(());
     }
-    Err(Failure::new(format!("changes in {} are not committed and would be changed further", list(&dirty)))
-        .hint(format!("commit them first; {hint}")))
+    Err(Failure::of(
+        Code::Uncommitted,
+        format!("changes in {} are not committed and would be changed further", list(&dirty)),
+    )
+    .hint(format!("commit them first; {hint}")))
 }
 
 fn save(root: &Path, before: &Package, diff: &Diff, io: &mut Io<'_>) -> Result<(), Failure> {
@@ -118,7 +124,8 @@ impl Git {
     pub fn ask<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) -> Result<Asked<'scope>, Failure> {
         let thread = thread::Builder::new().name("lanai-git".into());
         let answer = thread.spawn_scoped(scope, || self.committed());
-        let answer = answer.map_err(|error| Failure::new(format!("cannot start a thread: {error}")))?;
+        let answer =
+            answer.map_err(|error| Failure::of(Code::Machine, format!("cannot start a thread: {error}")))?;
         Ok(Asked { git: self, answer })
     }
 
@@ -198,7 +205,7 @@ impl Git {
 
     fn failed(&self, why: &str) -> Failure {
         let root = self.root.display().to_string();
-        Failure::new(format!("cannot ask git about {}: {why}", Quoted(&root)))
+        Failure::of(Code::Uncommitted, format!("cannot ask git about {}: {why}", Quoted(&root)))
             .hint("--force does it without asking, after saving copies elsewhere")
     }
 }

@@ -17,7 +17,7 @@ use super::args::Get;
 use super::kptfile::{self, Source};
 use super::upstream::{Repositories, holds_secrets, is_relative, shown};
 use super::{ignored, init, local, nested};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 
 pub(super) fn run(get: &Get, dialect: Dialect, io: &mut Io<'_>) -> Result<Exit, Failure> {
@@ -90,23 +90,30 @@ fn version(
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             });
             let Some(branch) = fitting.next() else {
-                return Err(Failure::new(format!(
-                    "repository {} has no branch for {}",
-                    Quoted(&shown(&address.repo)),
-                    Quoted(&path)
-                )));
+                return Err(Failure::of(
+                    Code::GitMissing,
+                    format!(
+                        "repository {} has no branch for {}",
+                        Quoted(&shown(&address.repo)),
+                        Quoted(&path)
+                    ),
+                ));
             };
             if let Some(second) = fitting.next() {
-                return Err(Failure::new(format!(
-                    "{} can mean the branch {} or the branch {}",
-                    Quoted(&path),
-                    Quoted(branch),
-                    Quoted(second)
-                ))
+                return Err(Failure::of(
+                    Code::Address,
+                    format!(
+                        "{} can mean the branch {} or the branch {}",
+                        Quoted(&path),
+                        Quoted(branch),
+                        Quoted(second)
+                    ),
+                )
                 .hint("write it as REPO.git/FOLDER@BRANCH"));
             }
             let folder = address::folder(&path[branch.len()..]);
-            address.folder = folder.map_err(|error| Failure::new(format!("{}: {error}", Quoted(&path))))?;
+            address.folder =
+                folder.map_err(|error| Failure::of(Code::Address, format!("{}: {error}", Quoted(&path))))?;
             Ok(branch.clone())
         }
     }
@@ -117,17 +124,23 @@ fn destination(given: Option<&Path>, address: &Address, io: &Io<'_>) -> Result<P
     let given_path = given.unwrap_or(Path::new(address.name()));
     let path = local::absolute(given_path, io)?;
     let exists = |path: &Path| {
-        Failure::new(format!("destination directory {} already exists", Quoted(&path.display().to_string())))
+        Failure::of(
+            Code::Exists,
+            format!("destination directory {} already exists", Quoted(&path.display().to_string())),
+        )
     };
     if given == Some(Path::new(".")) {
         let mut entries = fs::read_dir(&path).map_err(|_| exists(&path))?;
         return if entries.next().is_none() { Ok(path) } else { Err(exists(&path)) };
     }
     match fs::metadata(&path) {
-        Ok(found) if !found.is_dir() => Err(Failure::new(format!(
-            "LOCAL_PKG_DEST must be a directory, and {} is none",
-            Quoted(&path.display().to_string())
-        ))),
+        Ok(found) if !found.is_dir() => Err(Failure::of(
+            Code::File,
+            format!(
+                "LOCAL_PKG_DEST must be a directory, and {} is none",
+                Quoted(&path.display().to_string())
+            ),
+        )),
         Ok(_) if given.is_none() => Err(exists(&path)),
         Ok(_) => {
             let inside = path.join(address.name());
@@ -140,14 +153,15 @@ fn destination(given: Option<&Path>, address: &Address, io: &Io<'_>) -> Result<P
             }
             let why = if parent.exists() { "is no directory" } else { "does not exist" };
             let parent = parent.display().to_string();
-            Err(Failure::new(format!("parent directory {} {why}", Quoted(&parent))))
+            Err(Failure::of(Code::File, format!("parent directory {} {why}", Quoted(&parent))))
         }
     }
 }
 
 /// Says in the package what it is called: the `ConfigMap` that functions read.
 fn set_context(package: &mut Package, name: &str) -> Result<(), Failure> {
-    let refused = |error: &dyn std::fmt::Display| Failure::new(format!("{}: {error}", init::CONTEXT_FILE));
+    let refused =
+        |error: &dyn std::fmt::Display| Failure::of(Code::Text, format!("{}: {error}", init::CONTEXT_FILE));
     let path = init::CONTEXT_FILE.parse().map_err(|error| refused(&error))?;
     let text = package.get(&path).and_then(File::text).map(String::from);
     let text = text.unwrap_or_else(|| init::context(name));

@@ -8,7 +8,7 @@ use lanai_types::quote::Quoted;
 
 use super::args::Init;
 use super::local;
-use crate::failure::{Failure, cause};
+use crate::failure::{Code, Failure, cause};
 use crate::io::{Exit, Io};
 
 /// The file that says what the package is called, for functions.
@@ -17,11 +17,17 @@ pub(super) const CONTEXT_FILE: &str = "package-context.yaml";
 pub(super) fn run(init: &Init, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let root = local::absolute(&init.folder, io)?;
     let cannot = |action: &str, path: &Path, error: &std::io::Error| {
-        Failure::new(format!("cannot {action} {}: {}", Quoted(&path.display().to_string()), cause(error)))
+        Failure::of(
+            Code::File,
+            format!("cannot {action} {}: {}", Quoted(&path.display().to_string()), cause(error)),
+        )
     };
     if root.is_file() {
         let shown = init.folder.display().to_string();
-        return Err(Failure::new(format!("{} is a file, where a folder is needed", Quoted(&shown))));
+        return Err(Failure::of(
+            Code::File,
+            format!("{} is a file, where a folder is needed", Quoted(&shown)),
+        ));
     }
     if !root.is_dir() {
         io.tell(&format!("creating package directory {}", init.folder.display()));

@@ -12,7 +12,7 @@ use lanai_types::{CommitId, SafePath};
 use lanai_yaml::{Document, NodeRef, Stream};
 
 use super::{address, upstream};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 
 /// A folder of a repository at a version, as `upstream` names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(super) fn path(folder: &Folder) -> Result<SafePath, Failure> {
         Folder::Root => kptfile::FILE_NAME.parse(),
         Folder::At(folder) => format!("{folder}/{}", kptfile::FILE_NAME).parse(),
     };
-    path.map_err(|error| Failure::new(format!("{error}")))
+    path.map_err(|error| Failure::of(Code::Kptfile, format!("{error}")))
 }
 
 /// A Kptfile that was read somewhere.
@@ -103,7 +103,7 @@ pub(super) fn read_inside(
 
 impl Read {
     fn parse(file: &File, shown: String) -> Result<Self, Failure> {
-        let refused = |why: String| Failure::new(format!("{shown}: {why}"));
+        let refused = |why: String| Failure::of(Code::Kptfile, format!("{shown}: {why}"));
         if file.mode() == Mode::Symlink {
             return Err(refused("it is a symbolic link, where a file is needed".into()));
         }
@@ -117,7 +117,7 @@ impl Read {
 
     /// What is wrong with the whole.
     pub fn refused_whole(&self, why: &str) -> Failure {
-        Failure::new(format!("{}: {why}", self.shown))
+        Failure::of(Code::Kptfile, format!("{}: {why}", self.shown))
     }
 
     /// What is wrong with a field; the line is that of the field or of what should hold it.
@@ -128,7 +128,7 @@ impl Read {
             Some(*node)
         });
         let line = nodes.last().unwrap_or(root).position().line;
-        Failure::new(format!("{}, line {line}: {}: {why}", self.shown, field.join(".")))
+        Failure::of(Code::Kptfile, format!("{}, line {line}: {}: {why}", self.shown, field.join(".")))
     }
 
     /// Where the package comes from; `None` when it has no upstream.
@@ -172,8 +172,8 @@ fn unreadable(shown: &str, text: &str, error: &kptfile::Error) -> Failure {
         wrong = wrong.iter().map(|why| format!("line {}: {why}", root.map_or(1, says))).collect();
     }
     match &wrong[..] {
-        [one] => Failure::new(format!("{shown}: {one}")),
-        many => Failure::new(format!("{shown}:\n  {}", many.join("\n  "))),
+        [one] => Failure::of(Code::Kptfile, format!("{shown}: {one}")),
+        many => Failure::of(Code::Kptfile, format!("{shown}:\n  {}", many.join("\n  "))),
     }
 }
 
@@ -185,10 +185,9 @@ pub(super) fn write(package: &mut Package, folder: &Folder, kptfile: &Kptfile) -
     let path = path(folder)?;
     let mode = package.get(&path).map_or(Mode::Regular, File::mode);
     let file = File::new(kptfile.to_string().into_bytes(), mode);
-    package
-        .insert(path, file)
-        .map(|_| ())
-        .map_err(|error| Failure::new(format!("the Kptfile of package {}: {error}", Quoted(kptfile.name()))))
+    package.insert(path, file).map(|_| ()).map_err(|error| {
+        Failure::of(Code::Kptfile, format!("the Kptfile of package {}: {error}", Quoted(kptfile.name())))
+    })
 }
 
 /// Whether the package has an upstream and was not fetched: its Kptfile stands for it.
@@ -226,5 +225,8 @@ pub(super) fn set_origin(
 
 /// Why a Kptfile cannot be changed.
 pub(super) fn uneditable(kptfile: &Kptfile, error: &lanai_yaml::edit::Error) -> Failure {
-    Failure::new(format!("the Kptfile of package {} cannot be edited: {error}", Quoted(kptfile.name())))
+    Failure::of(
+        Code::Kptfile,
+        format!("the Kptfile of package {} cannot be edited: {error}", Quoted(kptfile.name())),
+    )
 }

@@ -11,7 +11,7 @@ use lanai_krm::package::{File, Mode};
 use lanai_types::quote::Quoted;
 use lanai_types::{ByteSize, Limits, SafePath};
 
-use crate::failure::{Failure, cause};
+use crate::failure::{Code, Failure, cause};
 use crate::io::Io;
 use crate::stop::Held;
 
@@ -43,7 +43,7 @@ impl Local {
     /// When the folder is not there or cannot be read; to change it, when somebody else does.
     pub fn open(path: &Path, purpose: Purpose, io: &mut Io<'_>) -> Result<Self, Failure> {
         let shown = path.display().to_string();
-        let cannot = |why: &str| Failure::new(format!("cannot open {}: {why}", Quoted(&shown)));
+        let cannot = |why: &str| Failure::of(Code::File, format!("cannot open {}: {why}", Quoted(&shown)));
         let root = match fs::canonicalize(absolute(path, io)?) {
             Ok(root) if root.is_dir() => root,
             Ok(_) => return Err(cannot("it is no folder")),
@@ -64,7 +64,7 @@ impl Local {
     /// As for [`open`](Self::open); and when the file is too large.
     pub fn open_file(path: &Path, purpose: Purpose, io: &mut Io<'_>) -> Result<Self, Failure> {
         let shown = path.display().to_string();
-        let cannot = |why: &str| Failure::new(format!("cannot open {}: {why}", Quoted(&shown)));
+        let cannot = |why: &str| Failure::of(Code::File, format!("cannot open {}: {why}", Quoted(&shown)));
         let real = fs::canonicalize(absolute(path, io)?).map_err(|error| cannot(&cause(&error)))?;
         let (root, name) = (real.parent().unwrap_or(Path::new("/")).to_path_buf(), base(&real));
         let name: SafePath =
@@ -190,7 +190,7 @@ fn recover(root: &Path, io: &mut Io<'_>) -> Result<(), Failure> {
                 "restore its files, then remove the folder of the journal ({})",
                 lanai_folder::STATE_FOLDER
             );
-            return Err(Failure::new(foreign(&journal)).hint(hint));
+            return Err(Failure::of(Code::File, foreign(&journal)).hint(hint));
         }
         Recovery::Undone => {
             io.tell("note: a command was interrupted here before it changed anything; its plan was dropped");
@@ -272,7 +272,7 @@ pub(crate) fn absolute(path: &Path, io: &Io<'_>) -> Result<PathBuf, Failure> {
     let joined = io.folder.join(path);
     let joined = if joined.as_os_str().is_empty() { PathBuf::from(".") } else { joined };
     std::path::absolute(&joined).map_err(|error| {
-        Failure::new(format!("cannot find {}: {error}", Quoted(&path.display().to_string())))
+        Failure::of(Code::File, format!("cannot find {}: {error}", Quoted(&path.display().to_string())))
     })
 }
 
@@ -306,7 +306,7 @@ pub(crate) fn state(root: &Path, io: &Io<'_>) -> Option<PathBuf> {
 #[allow(clippy::needless_pass_by_value, reason = "for `map_err`")]
 pub(crate) fn failure(error: lanai_folder::Error) -> Failure {
     use lanai_folder::Error;
-    let failure = Failure::new(error.to_string());
+    let failure = Failure::of(Code::File, error.to_string());
     match error {
         Error::Locked { .. } => failure.hint("wait until that is done"),
         Error::Changed { .. } => failure.hint("do it again"),

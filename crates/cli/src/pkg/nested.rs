@@ -13,7 +13,7 @@ use lanai_types::{Limits, SafePath};
 use super::conflicts::{self, Entry, Open};
 use super::kptfile::{self, Source};
 use super::upstream::{Repositories, shown};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::Io;
 
 /// How many packages one command fetches. Packages can name each other in a circle.
@@ -104,15 +104,18 @@ pub(super) fn below(outer: &Folder, inner: &Folder) -> Result<Folder, Failure> {
 /// Files of a package that have no place in the one around it.
 pub(super) fn unfitting(folder: &Folder, error: &dyn std::fmt::Display) -> Failure {
     match folder {
-        Folder::Root => Failure::new(error.to_string()),
-        Folder::At(path) => Failure::new(format!("package {}: {error}", Quoted(path.as_str()))),
+        Folder::Root => Failure::of(Code::Kptfile, error.to_string()),
+        Folder::At(path) => Failure::of(Code::Kptfile, format!("package {}: {error}", Quoted(path.as_str()))),
     }
 }
 
 /// More than [`MAX_PACKAGES`].
 pub(super) fn too_many() -> Failure {
-    Failure::new(format!("there are more than the {MAX_PACKAGES} packages that one command may fetch"))
-        .hint("packages that name each other have no end")
+    Failure::of(
+        Code::Limit,
+        format!("there are more than the {MAX_PACKAGES} packages that one command may fetch"),
+    )
+    .hint("packages that name each other have no end")
 }
 
 /// Fetches the package that a Kptfile inside the package names.
@@ -146,7 +149,10 @@ pub(super) fn revision(source: &Source) -> Result<Revision, Failure> {
         return Ok(Revision::DefaultBranch);
     }
     source.reference.parse().map_err(|error| {
-        Failure::new(format!("the version of repository {}: {error}", Quoted(&shown(&source.repo))))
+        Failure::of(
+            Code::Kptfile,
+            format!("the version of repository {}: {error}", Quoted(&shown(&source.repo))),
+        )
     })
 }
 
@@ -162,7 +168,7 @@ pub(super) fn fetch(
     let want = Want { commit: found.resolved.commit, folder: source.folder.clone() };
     let mut contents = repositories.read(&found.remote, &[want], io)?;
     let package = contents.pop().ok_or_else(|| {
-        Failure::new(format!("repository {} gave no package", Quoted(&shown(&source.repo))))
+        Failure::of(Code::GitMissing, format!("repository {} gave no package", Quoted(&shown(&source.repo))))
     })?;
     let name = match &source.folder {
         Folder::Root => "",
@@ -183,7 +189,7 @@ fn merged_kptfile(
     let mut sides = [(); 3].map(|()| Package::new(Limits::default()));
     let [_, upstream, ours] = &mut sides;
     let refused = |error: &dyn std::fmt::Display| {
-        Failure::new(format!("the Kptfile of {}: {error}", Quoted(local.name())))
+        Failure::of(Code::Kptfile, format!("the Kptfile of {}: {error}", Quoted(local.name())))
     };
     upstream.insert(name.clone(), File::from_text(theirs.to_string())).map_err(|error| refused(&error))?;
     ours.insert(name.clone(), File::from_text(local.to_string())).map_err(|error| refused(&error))?;

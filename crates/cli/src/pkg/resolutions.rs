@@ -9,7 +9,7 @@ use lanai_yaml::Document;
 
 use super::conflicts::{Entry, Report, Update};
 use super::handed;
-use crate::failure::{Failure, cause};
+use crate::failure::{Code, Failure, cause};
 use crate::io::Io;
 
 /// What `--resolve` names.
@@ -39,10 +39,12 @@ impl Resolutions {
         } else {
             std::fs::read_to_string(io.folder.join(path))
         };
-        let text =
-            text.map_err(|error| Failure::new(format!("cannot read {}: {}", Quoted(&shown), cause(&error))))?;
+        let text = text.map_err(|error| {
+            Failure::of(Code::File, format!("cannot read {}: {}", Quoted(&shown), cause(&error)))
+        })?;
         let refused = |why: String| {
-            Failure::new(format!("{shown}: {why}")).hint(format!("begin with what \"{printer}\" prints"))
+            Failure::of(Code::Decisions, format!("{shown}: {why}"))
+                .hint(format!("begin with what \"{printer}\" prints"))
         };
         let document = Document::parse(text).map_err(|error| refused(format!("{error:#}")))?;
         let report = handed::report(document.root()).map_err(|wrong| refused(wrong.to_string()))?;
@@ -94,7 +96,7 @@ impl Resolutions {
             return Ok(decisions);
         }
         let list = wrong.join("\n  ");
-        Err(Failure::new(format!("{} does not fit:\n  {list}", Quoted(&self.shown)))
+        Err(Failure::of(Code::Decisions, format!("{} does not fit:\n  {list}", Quoted(&self.shown)))
             .hint(format!("print the conflicts again with \"{}\"", self.printer)))
     }
 }
@@ -107,7 +109,7 @@ impl Resolutions {
             entries.filter(|(entry, _)| entry.id == conflict.as_str() && entry.package == package);
         // Of two the second one is too many.
         let line = found.next_back().map_or(1, |(_, line)| *line);
-        Failure::new(format!("{}: line {line}: {why}", self.shown))
+        Failure::of(Code::Decisions, format!("{}: line {line}: {why}", self.shown))
     }
 }
 

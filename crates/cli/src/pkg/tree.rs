@@ -10,7 +10,7 @@ use lanai_krm::package::{Folder, Mode, ReadOptions};
 use super::args::Tree;
 use super::ignored;
 use super::local::{Local, Purpose};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 
 pub(super) fn run(tree: &Tree, dialect: Dialect, io: &mut Io<'_>) -> Result<Exit, Failure> {
@@ -18,15 +18,18 @@ pub(super) fn run(tree: &Tree, dialect: Dialect, io: &mut Io<'_>) -> Result<Exit
     ignored::warn(&local.package, dialect, io);
     let options = ReadOptions { ignore: dialect, ..ReadOptions::default() };
     let text = draw(&local.package, &local.name(), options).map_err(|error| {
-        Failure::new(match error {
-            lanai_krm::package::Error::Unreadable { path, cause } => {
-                format!("{}: {cause:#}", local.root.join(path.as_str()).display())
-            }
-            lanai_krm::package::Error::Ignore { path, cause } => {
-                format!("{}: {cause}", local.root.join(path.as_str()).display())
-            }
-            other => other.to_string(),
-        })
+        Failure::of(
+            Code::Text,
+            match error {
+                lanai_krm::package::Error::Unreadable { path, cause } => {
+                    format!("{}: {cause:#}", local.root.join(path.as_str()).display())
+                }
+                lanai_krm::package::Error::Ignore { path, cause } => {
+                    format!("{}: {cause}", local.root.join(path.as_str()).display())
+                }
+                other => other.to_string(),
+            },
+        )
     })?;
     io.print(&text)?;
     Ok(Exit::Success)

@@ -26,7 +26,7 @@ use super::resolutions::{Decisions, Resolutions};
 use super::upstream::Repositories;
 use super::versions::{Request, Versions};
 use super::{ignored, local};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Audience, Exit, Io};
 
 /// The command that prints conflicts for `--resolve`.
@@ -95,6 +95,10 @@ fn finish(mut work: Work<'_>, care: Option<Care<'_>>, io: &mut Io<'_>) -> Result
         unless_nobody_reads(io.print(&report.text(update.output)?))?;
         io.tell(&format!("error: {open} conflict(s) are not decided; nothing was changed"));
         io.tell("hint: print them with -o yaml, choose a side for each, and hand that back with --resolve");
+        // Whoever reads rules as kpt does called it by that name.
+        if work.dialect != Dialect::Kpt {
+            io.tell(&Code::Undecided.line());
+        }
         return Ok(Exit::Conflicts);
     }
     let text = report.text(update.output)?;
@@ -179,7 +183,10 @@ impl Work<'_> {
         let folder = &next.folder;
         let root = &self.local.root;
         let Some(kptfile) = kptfile::read(tree, folder, root)? else {
-            return Err(Failure::new(format!("no Kptfile found at {}", Quoted(&root.display().to_string()))));
+            return Err(Failure::of(
+                Code::NoPackage,
+                format!("no Kptfile found at {}", Quoted(&root.display().to_string())),
+            ));
         };
         let Some(old) = kptfile.source()? else {
             let why = format!("package {} must have an upstream reference", Quoted(kptfile.name()));
@@ -216,9 +223,9 @@ impl Work<'_> {
             // What cannot be read here may have come from there.
             kptfile::read_fetched(&sides.upstream, &new).and(Err(failure))
         })?;
-        let mut merged = fresh
-            .map(Kptfile::from)
-            .ok_or_else(|| Failure::new(format!("the merge of package {} left no Kptfile", Quoted(&name))))?;
+        let mut merged = fresh.map(Kptfile::from).ok_or_else(|| {
+            Failure::of(Code::NoPackage, format!("the merge of package {} left no Kptfile", Quoted(&name)))
+        })?;
         kptfile::set_origin(&mut merged, &new, &found, commit)?;
         if let Some(flag) = self.update.strategy.filter(|_| *folder == Folder::Root) {
             set_strategy(&mut merged, flag.into())?;
@@ -278,8 +285,8 @@ impl Work<'_> {
             Quoted(&path.components().collect::<PathBuf>().display().to_string()).to_string()
         };
         let whole = |text: String| match folder {
-            Folder::Root => Failure::new(text),
-            Folder::At(path) => Failure::new(format!("package {}: {text}", Quoted(path.as_str()))),
+            Folder::Root => Failure::of(Code::Text, text),
+            Folder::At(path) => Failure::of(Code::Text, format!("package {}: {text}", Quoted(path.as_str()))),
         };
         let text = error.to_string();
         match (error, self.resolutions) {
@@ -292,18 +299,21 @@ impl Work<'_> {
                 Some(resolutions),
             ) => resolutions.refused(&folder.to_string(), &conflict, &text),
             (Error::Duplicate { side: Side::Local, resource, path, first_line, second_line }, _) => {
-                Failure::new(format!(
-                    "file {}, line {second_line}: {resource} is there for the second time; the first one is on line {first_line}",
-                    place(&path)
-                ))
+                Failure::of(
+                    Code::Text,
+                    format!(
+                        "file {}, line {second_line}: {resource} is there for the second time; the first one is on line {first_line}",
+                        place(&path)
+                    ),
+                )
             }
             (Error::Edit { path, line, cause }, _) => {
-                Failure::new(format!("file {}, line {line}: {cause}", place(&path)))
+                Failure::of(Code::Text, format!("file {}, line {line}: {cause}", place(&path)))
             }
             (Error::Package(lanai_krm::package::Error::Ignore { path, cause }), _)
                 if self.has(folder, &path) =>
             {
-                Failure::new(format!("file {}: {cause}", place(&path)))
+                Failure::of(Code::Text, format!("file {}: {cause}", place(&path)))
             }
             (Error::LocallyModified(_), _) => whole(text).hint("--strategy names another one"),
             (
@@ -390,7 +400,7 @@ fn revision(asked: Option<&str>, kptfile: &Read, new: &Source) -> Result<Revisio
         return Ok(Revision::DefaultBranch);
     }
     new.reference.parse().map_err(|error: lanai_repository::revision::Error| match asked {
-        Some(_) => Failure::new(error.to_string()),
+        Some(_) => Failure::of(Code::Address, error.to_string()),
         None => kptfile.refused(&["upstream", "git", "ref"], &error),
     })
 }

@@ -10,7 +10,7 @@ use lanai_types::quote::Quoted;
 use lanai_types::{CommitId, SafePath};
 
 use super::watch::watched;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::Io;
 use crate::places;
 
@@ -182,7 +182,8 @@ fn either<T: Send>(
     io: &mut Io<'_>,
     question: impl Fn(RemoteUrl, &dyn Progress) -> Result<T, Error> + Sync,
 ) -> Result<Result<T, Error>, Failure> {
-    let url = |text: &str| text.parse::<RemoteUrl>().map_err(|error| Failure::new(error.to_string()));
+    let url =
+        |text: &str| text.parse::<RemoteUrl>().map_err(|error| Failure::of(Code::Address, error.to_string()));
     let remote = url(place)?;
     let other = match place.strip_suffix(".git") {
         Some(_) => None,
@@ -217,10 +218,31 @@ fn unread(error: Error) -> Unread {
 
 #[allow(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn failure(error: Error) -> Failure {
-    let text = error.to_string();
+    let (text, code) = (error.to_string(), code(&error));
     match text.split_once("\nhint: ") {
-        Some((text, hint)) => Failure::new(text).hint(hint),
-        None => Failure::new(text),
+        Some((text, hint)) => Failure::of(code, text).hint(hint),
+        None => Failure::of(code, text),
+    }
+}
+
+fn code(error: &Error) -> Code {
+    match error {
+        Error::UnknownRevision { .. }
+        | Error::UnknownCommit { .. }
+        | Error::NoDefaultBranch { .. }
+        | Error::NoFolder { .. }
+        | Error::NotARepository { .. } => Code::GitMissing,
+        Error::Unreachable { .. }
+        | Error::Tls { .. }
+        | Error::RateLimited { .. }
+        | Error::Unavailable { .. }
+        | Error::Timeout { .. }
+        | Error::HostKey { .. } => Code::GitUnreachable,
+        Error::Credentials { .. } => Code::GitCredentials,
+        Error::TooMuch { .. } => Code::Limit,
+        Error::File { .. } => Code::File,
+        Error::Cancelled => Code::Interrupted,
+        _ => Code::GitDamaged,
     }
 }
 

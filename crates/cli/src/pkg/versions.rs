@@ -11,7 +11,7 @@ use super::conflicts::Update;
 use super::kptfile::{Locked, Read, Source};
 use super::local::LIMITS;
 use super::upstream::{Repositories, Unread, shown};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::Io;
 
 /// The upstream of a package, now and before.
@@ -91,7 +91,8 @@ impl Request<'_> {
         if let Some(version) = self.origin {
             let source = locked.map_or_else(|| self.new.clone(), |locked| locked.source);
             io.tell(&format!("Fetching origin from {}@{version}", shown(&source.repo)));
-            let revision = version.parse().map_err(|error| Failure::new(format!("--origin: {error}")))?;
+            let revision =
+                version.parse().map_err(|error| Failure::of(Code::Upstream, format!("--origin: {error}")))?;
             let found = repositories.find(&source.repo, &revision, &source.folder, io)?;
             let want = Want { commit: found.resolved.commit, folder: source.folder.clone() };
             let source = Source { reference: version.into(), ..source };
@@ -123,7 +124,7 @@ impl Request<'_> {
                 io.tell(&format!("note: {text}; the strategy {} does without", Quoted(self.strategy.as_str())));
                 Ok(Package::new(LIMITS))
             }
-            Strategy::ResourceMerge | Strategy::FastForward => Err(Failure::new(text).hint(
+            Strategy::ResourceMerge | Strategy::FastForward => Err(Failure::of(Code::Upstream, text).hint(
                 "name a version to take in its place with --origin; --strategy force-delete-replace and copy-merge need none",
             )),
         }

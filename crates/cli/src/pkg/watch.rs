@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use lanai_repository::{Phase, Progress, Report, Silent};
 
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Audience, Io};
 
 /// How long nothing is shown.
@@ -37,7 +37,7 @@ pub(super) fn watched<T: Send>(
         let worker = thread::Builder::new().name("lanai-remote".into());
         let worker = worker
             .spawn_scoped(scope, move || work(&Sender(sender)))
-            .map_err(|error| Failure::new(format!("cannot start a thread: {error}")))?;
+            .map_err(|error| Failure::of(Code::Machine, format!("cannot start a thread: {error}")))?;
         let mut meter = Meter::new(place, Instant::now());
         let mut is_shown = false;
         loop {

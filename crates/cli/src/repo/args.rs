@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 
 use crate::client::Connection;
 use crate::listing::Print;
+use crate::names;
 
 #[derive(Debug, Args)]
 pub(crate) struct Repo {
@@ -32,7 +33,7 @@ pub(crate) enum RepoCommand {
 #[derive(Debug, Args)]
 pub(crate) struct Get {
     /// Their names; all where none is given
-    #[arg(value_name = "REPOSITORY")]
+    #[arg(value_name = "REPOSITORY", value_hint = names::REPOSITORY)]
     pub names: Vec<String>,
     #[command(flatten)]
     pub print: Print,
@@ -85,7 +86,7 @@ pub(crate) struct Register {
 #[derive(Debug, Args)]
 pub(crate) struct Unregister {
     /// Its name
-    #[arg(value_name = "REPOSITORY")]
+    #[arg(value_name = "REPOSITORY", value_hint = names::REPOSITORY)]
     pub name: Option<String>,
     /// Leave the Secret with the credential
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", hide_default_value = true)]
@@ -95,7 +96,7 @@ pub(crate) struct Unregister {
 #[derive(Debug, Args)]
 pub(crate) struct Sync {
     /// Their names
-    #[arg(value_name = "REPOSITORY")]
+    #[arg(value_name = "REPOSITORY", value_hint = names::REPOSITORY)]
     pub names: Vec<String>,
     /// All of the namespace
     #[arg(long)]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::REPOSITORIES;
 use super::args::{Register, Unregister};
 use crate::client::{Client, Method, Request, Resource, Trouble};
-use crate::failure::{Failure, cause};
+use crate::failure::{Code, Failure, cause};
 use crate::io::{Exit, Io};
 use crate::persona::Persona;
 
@@ -27,11 +27,11 @@ pub(super) fn register(
     io: &mut Io<'_>,
 ) -> Result<Exit, Failure> {
     let Some(address) = register.address.as_deref().filter(|address| !address.is_empty()) else {
-        return Err(Failure::new("repository is required positional argument"));
+        return Err(Failure::of(Code::Usage, "repository is required positional argument"));
     };
     let has_password = !register.repo_basic_username.is_empty() || !register.repo_basic_password.is_empty();
     if has_password && register.repo_workload_identity {
-        return Err(Failure::new("both username/password and workload identity specified").bare());
+        return Err(Failure::of(Code::Usage, "both username/password and workload identity specified").bare());
     }
     check_schedule(&register.sync_schedule)?;
     let name = match register.name.as_deref() {
@@ -63,7 +63,11 @@ pub(super) fn register(
         io.print(&format!("{name} registered\n"))?;
     }
     if register.wait {
-        wait(&name, &made, client, io)?;
+        let waited = wait(&name, &made, client, io);
+        if waited.is_err() && io.stop.is_asked() {
+            io.tell(&format!("stopped: {name} is registered; whether it can be used is not known yet"));
+        }
+        waited?;
     }
     Ok(Exit::Success)
 }
@@ -89,8 +93,9 @@ fn secret(
     }
     let password = if register.repo_basic_password == "-" {
         let text = std::io::read_to_string(&mut *io.stdin);
-        let text =
-            text.map_err(|error| Failure::new(format!("cannot read the password: {}", cause(&error))))?;
+        let text = text.map_err(|error| {
+            Failure::of(Code::File, format!("cannot read the password: {}", cause(&error)))
+        })?;
         text.trim_end_matches(['\n', '\r']).to_owned()
     } else {
         register.repo_basic_password.clone()
@@ -141,7 +146,8 @@ fn check_schedule(text: &str) -> Result<(), Failure> {
     if text.is_empty() {
         return Ok(());
     }
-    let refused = |why: String| Failure::new(format!("invalid sync-schedule cron expression: {why}"));
+    let refused =
+        |why: String| Failure::of(Code::Usage, format!("invalid sync-schedule cron expression: {why}"));
     let fields = text.split_whitespace().count();
     if fields != 5 {
         return Err(refused(format!("expected exactly 5 fields, found {fields}: [{text}]")));
@@ -170,11 +176,17 @@ fn wait(name: &str, made: &Value, client: &Client, io: &mut Io<'_>) -> Result<()
         }
         if ready["reason"] == "Error" {
             let why = ready["message"].as_str().unwrap_or("it does not say why");
-            return Err(Failure::new(format!("{name} is registered and cannot be used: {why}"))
-                .hint(format!("it is tried again; take it back with \"lanai repo unreg {name}\"")));
+            return Err(Failure::of(
+                Code::Repository,
+                format!("{name} is registered and cannot be used: {why}"),
+            )
+            .hint(format!("it is tried again; take it back with \"lanai repo unreg {name}\"")));
         }
     }
-    Err(Failure::new(format!("{name} is registered, and was not ready after {MAX_WAIT} seconds")))
+    Err(Failure::of(
+        Code::Repository,
+        format!("{name} is registered, and was not ready after {MAX_WAIT} seconds"),
+    ))
 }
 
 pub(super) fn unregister(
@@ -184,7 +196,7 @@ pub(super) fn unregister(
     io: &mut Io<'_>,
 ) -> Result<Exit, Failure> {
     let Some(name) = unregister.name.as_deref().filter(|name| !name.is_empty()) else {
-        return Err(Failure::new("REPOSITORY is a required positional argument"));
+        return Err(Failure::of(Code::Usage, "REPOSITORY is a required positional argument"));
     };
     let path = REPOSITORIES.one(&client.namespace, name);
     let object = client.send(&Request::get(&path, format!("reading repository {name}")), io)?;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::REPOSITORIES;
 use super::args::Sync;
 use crate::client::{Client, Method, Patch, Request};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 
 /// How far ahead it is at least, and if nobody says more.
@@ -18,7 +18,7 @@ pub(super) fn run(sync: &Sync, client: &Client, now: Timestamp, io: &mut Io<'_>)
         io.print(&format!("Warning: {warning}\n"))?;
     }
     if sync.names.is_empty() && !sync.all && !sync.all_namespaces {
-        return Err(Failure::new("repository name(s) required unless --all is set").bare());
+        return Err(Failure::of(Code::Usage, "repository name(s) required unless --all is set").bare());
     }
     let mut found = Vec::new();
     if sync.all || sync.all_namespaces {
@@ -36,11 +36,17 @@ pub(super) fn run(sync: &Sync, client: &Client, now: Timestamp, io: &mut Io<'_>)
     }
     if found.is_empty() {
         let place = if sync.all_namespaces { "" } else { client.namespace.as_str() };
-        return Err(Failure::new(format!("no repositories found in namespace \"{place}\"")).bare());
+        return Err(
+            Failure::of(Code::NotFound, format!("no repositories found in namespace \"{place}\"")).bare()
+        );
     }
     let at = when.at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let mut failed = 0;
-    for object in &found {
+    for (at_work, object) in found.iter().enumerate() {
+        if io.stop.is_asked() {
+            io.tell(&format!("stopped: {at_work} of {} were scheduled", found.len()));
+            return Err(Failure::NobodyReads);
+        }
         match schedule(object, &at, client, io) {
             Ok(name) => io.print(&format!("Scheduled one-time sync for \"{name}\" at {at}\n"))?,
             Err(why) => {
@@ -79,7 +85,7 @@ fn when(text: &str, now: Timestamp) -> Result<When, Failure> {
         return Ok(When { at: earliest, warning: None });
     }
     let invalid = || {
-        Failure::new("invalid --run-once value")
+        Failure::of(Code::Usage, "invalid --run-once value")
             .bare()
             .hint("write a duration as 5m, or a time as 2026-01-02T15:04:05Z")
     };

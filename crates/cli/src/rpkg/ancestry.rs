@@ -143,6 +143,13 @@ impl Revisions {
         found
     }
 
+    /// The published revision of the same package before this one.
+    pub fn before(&self, object: &Value) -> Option<&Value> {
+        // What stands on the branch has no number of its own, and is what was published last.
+        let own = if number(object) < 0 { i64::MAX } else { number(object) };
+        self.siblings(object).into_iter().rfind(|other| number(other) < own)
+    }
+
     /// The published revisions of the same package.
     pub fn siblings(&self, object: &Value) -> Vec<&Value> {
         self.published(text(&object["spec"], "repository"), text(&object["spec"], "packageName"))

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 use crate::client::Connection;
 use crate::listing::Print;
+use crate::names;
 use crate::output::Output;
 use crate::pkg::{Format, PolicyName};
 
@@ -74,7 +75,7 @@ pub(crate) enum RpkgCommand {
 #[allow(clippy::doc_markdown, reason = "it is shown as help, not as markdown")]
 pub(crate) struct Get {
     /// Their names; all where none is given
-    #[arg(value_name = "PACKAGE_REVISION")]
+    #[arg(value_name = "PACKAGE_REVISION", value_hint = names::REVISION)]
     pub names: Vec<String>,
     /// Those of a package: its name, with or without the folders above it
     #[arg(long, value_name = "PACKAGE")]
@@ -86,7 +87,7 @@ pub(crate) struct Get {
     #[arg(long, value_name = "WORKSPACE")]
     pub workspace: Option<String>,
     /// Those of this repository
-    #[arg(long, value_name = "REPOSITORY")]
+    #[arg(long, value_name = "REPOSITORY", value_hint = names::REPOSITORY)]
     pub repository: Option<String>,
     /// Those that are Draft, Proposed, Published or DeletionProposed
     #[arg(long, value_name = "LIFECYCLE")]
@@ -115,7 +116,7 @@ pub(crate) struct Init {
     #[arg(value_name = "PACKAGE_NAME")]
     pub package: Option<String>,
     /// The repository
-    #[arg(long, value_name = "REPOSITORY")]
+    #[arg(long, value_name = "REPOSITORY", value_hint = names::REPOSITORY)]
     pub repository: Option<String>,
     /// The name of this revision while people work on it
     #[arg(long, value_name = "WORKSPACE")]
@@ -137,7 +138,7 @@ pub(crate) struct Init {
 #[allow(clippy::doc_markdown, reason = "it is shown as help, not as markdown")]
 pub(crate) struct CloneFrom {
     /// A package revision, or REPO.git/FOLDER@REF of any git repository
-    #[arg(value_name = "SOURCE_PACKAGE")]
+    #[arg(value_name = "SOURCE_PACKAGE", value_hint = names::REVISION)]
     pub source: Option<String>,
     /// The package to make
     #[arg(value_name = "NAME")]
@@ -149,7 +150,7 @@ pub(crate) struct CloneFrom {
     #[arg(long = "ref", value_name = "REF", default_value = "", hide_default_value = true)]
     pub reference: String,
     /// The repository to make it in
-    #[arg(long, value_name = "REPOSITORY")]
+    #[arg(long, value_name = "REPOSITORY", value_hint = names::REPOSITORY)]
     pub repository: Option<String>,
     /// The name of this revision while people work on it
     #[arg(long, value_name = "WORKSPACE", default_value = "v1")]
@@ -164,7 +165,7 @@ pub(crate) struct CloneFrom {
 #[derive(Debug, Args)]
 pub(crate) struct Copy {
     /// The published revision to begin with
-    #[arg(value_name = "SOURCE_PACKAGE_REVISION")]
+    #[arg(value_name = "SOURCE_PACKAGE_REVISION", value_hint = names::REVISION)]
     pub source: Option<String>,
     /// The name of the new revision while people work on it
     #[arg(long, value_name = "WORKSPACE")]
@@ -176,7 +177,7 @@ pub(crate) struct Copy {
 #[derive(Debug, Args)]
 pub(crate) struct Pull {
     /// The revision
-    #[arg(value_name = "PACKAGE_REVISION")]
+    #[arg(value_name = "PACKAGE_REVISION", value_hint = names::REVISION)]
     pub package: Option<String>,
     /// The folder to make; without one, the resources are printed as a list
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -186,7 +187,7 @@ pub(crate) struct Pull {
 #[derive(Debug, Args)]
 pub(crate) struct Push {
     /// The draft
-    #[arg(value_name = "PACKAGE_REVISION")]
+    #[arg(value_name = "PACKAGE_REVISION", value_hint = names::REVISION)]
     pub package: Option<String>,
     /// The folder with the files; - reads a list of resources from standard input
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -199,7 +200,7 @@ pub(crate) struct Push {
 #[derive(Debug, Args)]
 pub(crate) struct Edit {
     /// The draft
-    #[arg(value_name = "PACKAGE_REVISION")]
+    #[arg(value_name = "PACKAGE_REVISION", value_hint = names::REVISION)]
     pub package: String,
     /// The files to edit; without any, all that hold resources
     #[arg(value_name = "FILE")]
@@ -213,7 +214,7 @@ pub(crate) struct Edit {
 #[derive(Debug, Args)]
 pub(crate) struct Many {
     /// The revisions
-    #[arg(value_name = "PACKAGE_REVISION")]
+    #[arg(value_name = "PACKAGE_REVISION", value_hint = names::REVISION)]
     pub names: Vec<String>,
     /// Change nothing; say what would be done
     #[arg(long)]
@@ -224,7 +225,7 @@ pub(crate) struct Many {
 #[allow(clippy::struct_excessive_bools, reason = "they are flags")]
 pub(crate) struct Upgrade {
     /// The published revision to upgrade
-    #[arg(value_name = "SOURCE_PACKAGE_REVISION")]
+    #[arg(value_name = "SOURCE_PACKAGE_REVISION", value_hint = names::REVISION)]
     pub source: Option<String>,
     /// The revision of upstream to take; 0 is the newest
     #[arg(long, value_name = "NUMBER", default_value_t = 0, hide_default_value = true)]
@@ -257,7 +258,7 @@ pub(crate) struct Upgrade {
     #[arg(short = 'l', long, value_name = "SELECTOR", requires = "all")]
     pub selector: Option<String>,
     /// With --all: of packages of this repository
-    #[arg(long, value_name = "REPOSITORY", requires = "all")]
+    #[arg(long, value_name = "REPOSITORY", value_hint = names::REPOSITORY, requires = "all")]
     pub repository: Option<String>,
     /// With --all: do it
     #[arg(short, long, requires = "all")]
@@ -267,11 +268,12 @@ pub(crate) struct Upgrade {
 #[derive(Debug, Args)]
 pub(crate) struct Diff {
     /// The revision
-    #[arg(value_name = "PACKAGE_REVISION")]
+    #[arg(value_name = "PACKAGE_REVISION", value_hint = names::REVISION)]
     pub package: String,
     /// What to compare it with: upstream (the default), another revision, or a folder
     #[arg(
         value_name = "upstream|PACKAGE_REVISION|DIR",
+        value_hint = names::REVISION,
         default_value = "upstream",
         hide_default_value = true
     )]
@@ -281,7 +283,7 @@ pub(crate) struct Diff {
 #[derive(Debug, Args)]
 pub(crate) struct Log {
     /// A revision, or REPOSITORY/PACKAGE
-    #[arg(value_name = "PACKAGE_REVISION|REPOSITORY/PACKAGE")]
+    #[arg(value_name = "PACKAGE_REVISION|REPOSITORY/PACKAGE", value_hint = names::REVISION)]
     pub package: String,
     /// How to print it
     #[arg(short, long, value_enum, default_value_t = Format::Table)]
@@ -291,7 +293,7 @@ pub(crate) struct Log {
 #[derive(Debug, Args)]
 pub(crate) struct Blame {
     /// The revision
-    #[arg(value_name = "PACKAGE_REVISION")]
+    #[arg(value_name = "PACKAGE_REVISION", value_hint = names::REVISION)]
     pub package: String,
     /// The file
     #[arg(value_name = "FILE")]

@@ -11,7 +11,7 @@ use super::ancestry::{Origin, Revisions, origin};
 use super::args::{Blame, BlameFormat};
 use super::server::{Server, lifecycle, name_of, number, text};
 use crate::client::Trouble;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::file::Source;
 use crate::io::{Exit, Io};
 use crate::output;
@@ -29,7 +29,7 @@ pub(super) fn run(blame: &Blame, server: &Server, io: &mut Io<'_>) -> Result<Exi
         server.get(&blame.package, io)?;
     }
     let Some(lines) = search.blame(&blame.package, io)? else {
-        return Err(Failure::new(format!("{} has no file \"{}\"", blame.package, blame.file)));
+        return Err(Failure::of(Code::Absent, format!("{} has no file \"{}\"", blame.package, blame.file)));
     };
     let content: String = lines.iter().map(|line| line.text.as_str()).collect();
     let wanted = match &blame.field {
@@ -99,10 +99,18 @@ impl Search<'_> {
     }
 
     fn parents(&self, name: &str) -> Vec<String> {
-        match self.all.by_name.get(name).map(origin) {
-            None | Some(Origin::Nothing | Origin::Git(_)) => Vec::new(),
-            Some(Origin::Copy(source) | Origin::Clone(source)) => vec![source],
-            Some(Origin::Upgrade { local, new, .. }) => vec![local, new],
+        let Some(object) = self.all.by_name.get(name) else { return Vec::new() };
+        if number(object) < 0 {
+            return self.all.before(object).map(|parent| name_of(parent).to_owned()).into_iter().collect();
+        }
+        match origin(object) {
+            // Made elsewhere: the revision before it, and what its upstream lock names.
+            Origin::Nothing | Origin::Git(_) => {
+                let before = self.all.before(object).into_iter().chain(self.all.upstream(object));
+                before.map(|parent| name_of(parent).to_owned()).collect()
+            }
+            Origin::Copy(source) | Origin::Clone(source) => vec![source],
+            Origin::Upgrade { local, new, .. } => vec![local, new],
         }
     }
 
@@ -174,7 +182,7 @@ fn field_lines(
     content: &str,
 ) -> Result<std::ops::RangeInclusive<usize>, Failure> {
     let file = Source::from(OsString::from(&blame.file));
-    let refused = |why: String| Failure::new(format!("{file}: {why}"));
+    let refused = |why: String| Failure::of(Code::Absent, format!("{file}: {why}"));
     let path = Path::parse(field).map_err(|error| refused(format!("{error:#}")))?;
     let stream = Stream::parse(content).map_err(|error| refused(format!("{error:#}")))?;
     let at = choose(&stream, blame.document.as_ref(), &path, Purpose::Read, &file)?;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::args::{CloneFrom, Copy, Init, Made};
 use super::server::{Dry, Server, Version, name_of, text};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 use crate::output::{Output, Single};
 use crate::persona::Persona;
@@ -74,7 +74,7 @@ pub(super) fn init(init: &Init, server: &Server, io: &mut Io<'_>) -> Result<Exit
 
 pub(super) fn clone(clone: &CloneFrom, server: &Server, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let (Some(source), Some(package)) = (&clone.source, &clone.package) else {
-        return Err(Failure::new("SOURCE_PACKAGE and NAME are required positional arguments"));
+        return Err(Failure::of(Code::Usage, "SOURCE_PACKAGE and NAME are required positional arguments"));
     };
     let repository =
         given(clone.repository.as_deref(), "--repository is required to specify downstream repository")?;
@@ -97,8 +97,7 @@ fn upstream(source: &str, clone: &CloneFrom) -> Value {
     if let Some(image) = source.strip_prefix("oci://") {
         return json!({"type": "oci", "oci": {"image": image}});
     }
-    let is_git = source.contains("://") || source.starts_with("git@") || source.contains(".git");
-    if !is_git {
+    if is_name(source) {
         return json!({"upstreamRef": {"name": source}});
     }
     let place = git(source);
@@ -113,6 +112,11 @@ fn upstream(source: &str, clone: &CloneFrom) -> Value {
         upstream["git"]["secretRef"] = json!({"name": clone.secret_ref});
     }
     upstream
+}
+
+/// Whether a text can be the name of a revision; all addresses have letters that names do not.
+fn is_name(source: &str) -> bool {
+    source.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-".contains(&byte))
 }
 
 /// A folder of a git repository.
@@ -143,7 +147,8 @@ fn git(source: &str) -> Place<'_> {
 
 fn make(spec: &Value, made: &Made, server: &Server, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let dry = Dry::of(made.dry_run);
-    let object = server.create(spec, dry, io)?;
+    let made_object = server.create(spec, dry, io);
+    let object = made_object.map_err(|trouble| super::push::refused(trouble, server.persona, io))?;
     match &made.output {
         Some(output) if *output != Output::parse("").unwrap_or(Output::Name) => {
             io.print(&output.text(server.version.revisions(), &[object], Single::Yes)?)?;
@@ -160,12 +165,22 @@ fn make(spec: &Value, made: &Made, server: &Server, io: &mut Io<'_>) -> Result<E
 
 /// An argument that must be there.
 pub(super) fn given<'a>(argument: Option<&'a str>, otherwise: &str) -> Result<&'a str, Failure> {
-    argument.filter(|text| !text.is_empty()).ok_or_else(|| Failure::new(otherwise))
+    argument.filter(|text| !text.is_empty()).ok_or_else(|| Failure::of(Code::Usage, otherwise))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_revisions_are_no_addresses() {
+        for name in ["blueprints.web.v1", "blueprints.gitlab.v1", "a.git", "a-b.c.v1"] {
+            assert!(is_name(name), "{name}");
+        }
+        for address in ["https://h/r.git", "git@h:r.git", "/srv/r.git", "../r.git", "h:r.git@v1"] {
+            assert!(!is_name(address), "{address}");
+        }
+    }
 
     #[test]
     fn places_in_git_are_read() {

@@ -9,7 +9,7 @@ use super::ancestry::Revisions;
 use super::args::Diff;
 use super::files::{self, METADATA};
 use super::server::{Server, name_of};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 use crate::pkg::local::{Local, Purpose};
 use crate::pkg::patch::{Labels, changes};
@@ -24,19 +24,22 @@ pub(super) fn run(diff: &Diff, server: &Server, io: &mut Io<'_>) -> Result<Exit,
         let all = Revisions::load(server, io)?;
         let object = all.by_name.get(name);
         let upstream = object.and_then(|object| all.upstream(object)).map(name_of).ok_or_else(|| {
-            Failure::new(format!("{name} was made of no revision that this server has"))
+            Failure::of(Code::Upstream, format!("{name} was made of no revision that this server has"))
                 .hint("name what to compare with: another revision, or a folder")
         })?;
         let theirs = fetch(upstream, io)?;
+        let (theirs, here) = (files::compared(&theirs), files::compared(&here));
         changes(&theirs, &here, Labels { before: upstream, after: name }, io.colour)
     } else if is_folder(&diff.with, io) {
         let mut folder = Local::open(Path::new(&diff.with), Purpose::Look, io)?.package;
         if let Ok(metadata) = METADATA.parse::<SafePath>() {
             folder.remove(&metadata);
         }
+        let (here, folder) = (files::compared(&here), files::compared(&folder));
         changes(&here, &folder, Labels { before: name, after: "folder" }, io.colour)
     } else {
         let other = fetch(&diff.with, io)?;
+        let (here, other) = (files::compared(&here), files::compared(&other));
         changes(&here, &other, Labels { before: name, after: &diff.with }, io.colour)
     };
     io.print(&text)?;

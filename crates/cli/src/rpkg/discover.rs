@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::ancestry::Revisions;
 use super::args::Upgrade;
 use super::server::{Server, name_of, number, text};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 use crate::table;
 
@@ -14,14 +14,21 @@ pub(super) fn run(upgrade: &Upgrade, server: &Server, io: &mut Io<'_>) -> Result
     let chosen: Vec<&Value> = match &upgrade.source {
         Some(name) => {
             let found = all.by_name.get(name);
-            vec![found.ok_or_else(|| Failure::new(format!("could not find package revision {name}")))?]
+            vec![found.ok_or_else(|| {
+                Failure::of(Code::NotFound, format!("could not find package revision {name}"))
+            })?]
         }
         None => all.by_name.values().collect(),
     };
     let text = match upgrade.discover.as_str() {
         "upstream" => upstream(&all, &chosen),
         "downstream" => downstream(&all, &chosen),
-        _ => return Err(Failure::new("argument for 'discover' must be one of 'upstream' or 'downstream'")),
+        _ => {
+            return Err(Failure::of(
+                Code::Usage,
+                "argument for 'discover' must be one of 'upstream' or 'downstream'",
+            ));
+        }
     };
     io.print(&text)?;
     Ok(Exit::Success)

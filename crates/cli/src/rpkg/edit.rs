@@ -15,8 +15,9 @@ use serde_json::Value;
 use super::args::Edit;
 use super::server::{Dry, Server, lifecycle};
 use super::{files, push};
-use crate::failure::{Failure, cause};
-use crate::io::{Audience, Exit, Io};
+use crate::client::Trouble;
+use crate::failure::{Code, Failure, cause};
+use crate::io::{Exit, Io};
 use crate::pkg::patch::{Labels, changes};
 
 /// What is done with what was edited.
@@ -31,7 +32,7 @@ pub(super) fn run(edit: &Edit, server: &Server, io: &mut Io<'_>) -> Result<Exit,
     let object = server.get(name, io)?;
     if lifecycle(&object) != "Draft" {
         let state = lifecycle(&object);
-        let failure = Failure::new(format!("{name} is {state}; only drafts are edited"));
+        let failure = Failure::of(Code::Lifecycle, format!("{name} is {state}; only drafts are edited"));
         return Err(match state {
             "Proposed" => failure.hint(format!("take it back with \"lanai rpkg reject {name}\"")),
             _ => failure.hint(format!("make a draft of it with \"lanai rpkg copy {name} --workspace NAME\"")),
@@ -41,9 +42,32 @@ pub(super) fn run(edit: &Edit, server: &Server, io: &mut Io<'_>) -> Result<Exit,
     let before = files::package(&resources)?;
     let chosen = chosen(&edit.files, &before, name)?;
     let desk = Desk::new(&before, &chosen)?;
+    let done = sit(&desk, edit, &resources, &before, server, io);
+    let is_kept = matches!(done, Ok(Exit::Success));
+    // What somebody wrote is not thrown away because something else went wrong.
+    if !is_kept && desk.is_changed(&before) {
+        let place = desk.keep();
+        io.tell(&format!(
+            "{name} was not changed; what was edited is in {}",
+            Quoted(&place.display().to_string())
+        ));
+    }
+    done
+}
+
+/// Edits until it is kept, or given up.
+fn sit(
+    desk: &Desk,
+    edit: &Edit,
+    resources: &Value,
+    before: &Package,
+    server: &Server,
+    io: &mut Io<'_>,
+) -> Result<Exit, Failure> {
+    let name = edit.package.as_str();
     loop {
         desk.open(io)?;
-        let after = desk.read(&before)?;
+        let after = desk.read(before)?;
         if before.diff(&after).is_empty() {
             io.print(&format!("{name} not changed\n"))?;
             return Ok(Exit::Success);
@@ -53,35 +77,23 @@ pub(super) fn run(edit: &Edit, server: &Server, io: &mut Io<'_>) -> Result<Exit,
         let rehearsed = server.save(name, wanted.clone(), Dry::Run, io);
         let can_be_kept = rehearsed.is_ok();
         match rehearsed {
-            Ok(answer) => show(&before, &answer, io)?,
-            Err(crate::client::Trouble::Stopped) => return Err(crate::client::Trouble::Stopped.into()),
+            Ok(answer) => show(before, &answer, server, io)?,
+            Err(Trouble::Stopped) => return Err(Trouble::Stopped.into()),
             Err(trouble) => {
-                let why = trouble.to_string();
-                // The causes are told on the way.
-                let _ = push::refused(trouble, server.persona, io);
-                io.tell(&format!("error: {why}"));
+                if let Failure::Told(message) = push::refused(trouble, server.persona, io) {
+                    io.tell(&message.told_as(server.persona));
+                }
             }
         }
         match ask(edit, can_be_kept, io)? {
             Choice::Keep => {
                 let saved = server.save(name, wanted, Dry::No, io);
-                if let Err(trouble) = saved {
-                    let place = desk.keep();
-                    return Err(push::refused(trouble, server.persona, io)
-                        .hint(format!("what was edited is in {}", Quoted(&place.display().to_string()))));
-                }
+                saved.map_err(|trouble| push::refused(trouble, server.persona, io))?;
                 io.print(&format!("{name} edited\n"))?;
                 return Ok(Exit::Success);
             }
             Choice::Again => {}
-            Choice::Drop => {
-                let place = desk.keep();
-                io.tell(&format!(
-                    "{name} was not changed; what was edited is in {}",
-                    Quoted(&place.display().to_string())
-                ));
-                return Ok(Exit::Failure);
-            }
+            Choice::Drop => return Ok(Exit::Failure),
         }
     }
 }
@@ -90,18 +102,19 @@ pub(super) fn run(edit: &Edit, server: &Server, io: &mut Io<'_>) -> Result<Exit,
 fn chosen(named: &[String], package: &Package, name: &str) -> Result<Vec<SafePath>, Failure> {
     if named.is_empty() {
         let options = ReadOptions { other_yaml: OtherYaml::Included, ..ReadOptions::default() };
-        let found = package.resource_files(options).map_err(|error| Failure::new(error.to_string()))?;
+        let found =
+            package.resource_files(options).map_err(|error| Failure::of(Code::Text, error.to_string()))?;
         return Ok(found.into_iter().cloned().collect());
     }
     let path = |text: &String| {
         let path: SafePath = text.parse().map_err(|error: lanai_types::safe_path::Error| {
-            Failure::new(format!("{}: {error}", Quoted(text)))
+            Failure::of(Code::File, format!("{}: {error}", Quoted(text)))
         })?;
         if package.get(&path).is_some() {
             return Ok(path);
         }
         let there: Vec<&str> = package.iter().map(|(path, _)| path.as_str()).collect();
-        Err(Failure::new(format!("{name} has no file {}", Quoted(text)))
+        Err(Failure::of(Code::Absent, format!("{name} has no file {}", Quoted(text)))
             .hint(format!("there are {}", there.join(", "))))
     };
     named.iter().map(path).collect()
@@ -116,7 +129,7 @@ struct Desk {
 impl Desk {
     fn new(package: &Package, chosen: &[SafePath]) -> Result<Self, Failure> {
         let cannot = |error: &std::io::Error| {
-            Failure::new(format!("cannot make a folder for the editor: {}", cause(error)))
+            Failure::of(Code::Machine, format!("cannot make a folder for the editor: {}", cause(error)))
         };
         let mut builder = tempfile::Builder::new();
         builder.prefix("lanai-edit-").permissions(fs::Permissions::from_mode(0o700));
@@ -143,10 +156,14 @@ impl Desk {
             command = command.argument(path.as_str());
         }
         let shown = Quoted(&editor.to_string_lossy()).to_string();
-        let status =
-            command.attend().map_err(|error| Failure::new(format!("the editor {shown}: {error}")))?;
+        let status = command
+            .attend()
+            .map_err(|error| Failure::of(Code::Machine, format!("the editor {shown}: {error}")))?;
         if !status.is_success() {
-            return Err(Failure::new(format!("the editor {shown} ended with {status}; nothing was changed")));
+            return Err(Failure::of(
+                Code::Machine,
+                format!("the editor {shown} ended with {status}; nothing was changed"),
+            ));
         }
         Ok(())
     }
@@ -155,7 +172,9 @@ impl Desk {
     fn read(&self, before: &Package) -> Result<Package, Failure> {
         let mut after = before.clone();
         for path in &self.chosen {
-            let refused = |why: String| Failure::new(format!("cannot read {}: {why}", Quoted(path.as_str())));
+            let refused = |why: String| {
+                Failure::of(Code::File, format!("cannot read {}: {why}", Quoted(path.as_str())))
+            };
             match fs::read(self.folder.path().join(path.as_str())) {
                 Ok(content) => {
                     let mode = before.get(path).map_or(Mode::Regular, File::mode);
@@ -172,6 +191,12 @@ impl Desk {
         Ok(after)
     }
 
+    /// Whether the files are others than they were.
+    fn is_changed(&self, before: &Package) -> bool {
+        // What cannot be read is something, too.
+        self.read(before).map_or(true, |after| !before.diff(&after).is_empty())
+    }
+
     /// Leaves the files where they are.
     fn keep(self) -> PathBuf {
         self.folder.keep()
@@ -179,19 +204,20 @@ impl Desk {
 }
 
 /// Shows what would be kept.
-fn show(before: &Package, answer: &Value, io: &mut Io<'_>) -> Result<(), Failure> {
+fn show(before: &Package, answer: &Value, server: &Server, io: &mut Io<'_>) -> Result<(), Failure> {
     let after = files::package(answer)?;
-    io.print(&changes(before, &after, Labels { before: "a", after: "b" }, io.colour))?;
-    push::told_render(answer, io);
+    let (before, after) = (files::compared(before), files::compared(&after));
+    io.print(&changes(&before, &after, Labels { before: "a", after: "b" }, io.colour))?;
+    push::told_render(answer, server.persona, io);
     Ok(())
 }
 
 /// Asks what is to be done.
 fn ask(edit: &Edit, can_be_kept: bool, io: &mut Io<'_>) -> Result<Choice, Failure> {
-    match (edit.yes, io.audience) {
-        (true, _) if can_be_kept => return Ok(Choice::Keep),
-        (true, _) => return Ok(Choice::Drop),
-        (false, Audience::Terminal | Audience::Record) => {}
+    match (edit.yes, can_be_kept) {
+        (true, true) => return Ok(Choice::Keep),
+        (true, false) => return Ok(Choice::Drop),
+        (false, _) => {}
     }
     let question =
         if can_be_kept { "keep it? [y]es, [e]dit again, [n]o: " } else { "[e]dit again, or [n]o: " };
@@ -199,7 +225,7 @@ fn ask(edit: &Edit, can_be_kept: bool, io: &mut Io<'_>) -> Result<Choice, Failur
     let mut line = String::new();
     // One character at a time: what comes behind the line is not ours.
     let read = BufReader::with_capacity(1, &mut *io.stdin).read_line(&mut line);
-    read.map_err(|error| Failure::new(format!("cannot read the answer: {}", cause(&error))))?;
+    read.map_err(|error| Failure::of(Code::File, format!("cannot read the answer: {}", cause(&error))))?;
     Ok(match line.trim() {
         "y" | "yes" if can_be_kept => Choice::Keep,
         "e" | "edit" => Choice::Again,

@@ -7,13 +7,14 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use lanai_krm::Package;
 use lanai_krm::package::File;
+use lanai_krm::{Package, kptfile};
 use lanai_types::SafePath;
 use lanai_types::quote::Quoted;
+use lanai_yaml::{Document, Path as YamlPath};
 use serde_json::{Map, Value, json};
 
-use crate::failure::{Failure, cause};
+use crate::failure::{Code, Failure, cause};
 use crate::output;
 use crate::pkg::local::LIMITS;
 
@@ -27,7 +28,9 @@ pub(super) const METADATA: &str = ".KptRevisionMetadata";
 pub(super) fn package(resources: &Value) -> Result<Package, Failure> {
     let mut package = Package::new(LIMITS);
     let mut insert = |path: &str, file: File| {
-        let refused = |why: String| Failure::new(format!("the server has a file {}: {why}", Quoted(path)));
+        let refused = |why: String| {
+            Failure::of(Code::ServerError, format!("the server has a file {}: {why}", Quoted(path)))
+        };
         let safe: SafePath =
             path.parse().map_err(|error: lanai_types::safe_path::Error| refused(error.to_string()))?;
         package.insert(safe, file).map(drop).map_err(|error| refused(error.to_string()))
@@ -39,11 +42,32 @@ pub(super) fn package(resources: &Value) -> Result<Package, Failure> {
     for (path, bytes) in spec["binaryResources"].as_object().into_iter().flatten() {
         let bytes = STANDARD.decode(bytes.as_str().unwrap_or_default());
         let bytes = bytes.map_err(|error| {
-            Failure::new(format!("the server has a file {} as no base 64: {error}", Quoted(path)))
+            Failure::of(
+                Code::ServerError,
+                format!("the server has a file {} as no base 64: {error}", Quoted(path)),
+            )
         })?;
         insert(path, File::regular(bytes))?;
     }
     Ok(package)
+}
+
+/// A package as people compare it: Kptfiles without what renders write about themselves.
+pub(super) fn compared(package: &Package) -> Package {
+    let mut compared = package.clone();
+    for (path, file) in package.iter().filter(|(path, _)| path.file_name() == kptfile::FILE_NAME) {
+        let status = YamlPath::parse("status").ok();
+        let Some((status, mut document)) =
+            status.zip(file.text().and_then(|text| Document::parse(text).ok()))
+        else {
+            continue;
+        };
+        // Where there is none, or it cannot be cut out, the file is shown as it is.
+        if document.remove(&status).unwrap_or(false) {
+            let _ = compared.insert(path.clone(), File::from_text(document.to_string()));
+        }
+    }
+    compared
 }
 
 /// Puts files into a `PackageRevisionResources` in place of those that it has.
@@ -83,8 +107,9 @@ pub(super) fn metadata(resources: &Value) -> Result<String, Failure> {
 /// When it is there, or cannot be made.
 pub(super) fn create(folder: &Path, package: &Package, metadata: &str) -> Result<(), Failure> {
     let shown = folder.display().to_string();
-    let cannot =
-        |error: &std::io::Error| Failure::new(format!("cannot make {}: {}", Quoted(&shown), cause(error)));
+    let cannot = |error: &std::io::Error| {
+        Failure::of(Code::File, format!("cannot make {}: {}", Quoted(&shown), cause(error)))
+    };
     let parent = folder.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(parent).map_err(|error| cannot(&error))?;
     let temporary =
@@ -114,7 +139,10 @@ pub(super) fn refresh(folder: &Path, metadata: &str) -> Result<(), Failure> {
         file.persist(&path).map_err(|error| error.error)
     });
     written.map(drop).map_err(|error| {
-        Failure::new(format!("cannot write {}: {}", Quoted(&path.display().to_string()), cause(&error)))
-            .hint("what was pushed is on the server; pull it again before the next push")
+        Failure::of(
+            Code::File,
+            format!("cannot write {}: {}", Quoted(&path.display().to_string()), cause(&error)),
+        )
+        .hint("what was pushed is on the server; pull it again before the next push")
     })
 }

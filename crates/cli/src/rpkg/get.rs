@@ -2,7 +2,7 @@
 
 use super::args::Get;
 use super::server::Server;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 use crate::listing::Listing;
 
@@ -36,14 +36,21 @@ pub(super) fn run(get: &Get, server: &Server, io: &mut Io<'_>) -> Result<Exit, F
 
 fn kptfile(get: &Get, server: &Server, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let [name] = get.names.as_slice() else {
-        return Err(
-            Failure::new("--show-kptfile requires exactly one package revision name as an argument").bare()
-        );
+        return Err(Failure::of(
+            Code::Usage,
+            "--show-kptfile requires exactly one package revision name as an argument",
+        )
+        .bare());
     };
     let resources = server.resources(name, io)?;
     match resources["spec"]["resources"]["Kptfile"].as_str() {
         Some(text) => io.print(text)?,
-        None => return Err(Failure::new(format!("Kptfile not found in package revision {name}"))),
+        None => {
+            return Err(Failure::of(
+                Code::NoPackage,
+                format!("Kptfile not found in package revision {name}"),
+            ));
+        }
     }
     Ok(Exit::Success)
 }

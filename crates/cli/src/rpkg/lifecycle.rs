@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::args::Many;
 use super::many::{Problem, Said, each};
 use super::server::{Change, Dry, Server, lifecycle, text};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 use crate::persona::Persona;
 
@@ -21,7 +21,7 @@ pub(super) fn propose(many: &Many, server: &Server, io: &mut Io<'_>) -> Result<E
                     said = Said::Note(format!("{name} is already proposed"));
                     Ok(Change::None)
                 }
-                other => Err(Problem::Text(format!("cannot propose {other} package"))),
+                other => Err(Problem::Text(Code::Lifecycle, format!("cannot propose {other} package"))),
             }
         })?;
         Ok(said)
@@ -38,10 +38,10 @@ pub(super) fn approve(many: &Many, server: &Server, io: &mut Io<'_>) -> Result<E
                     Ok(set(object, "Published", Change::Approval))
                 }
                 ("Published", _) => Ok(Change::None),
-                ("DeletionProposed", _) => Err(Problem::Text(format!(
+                ("DeletionProposed", _) => Err(Problem::Text(Code::Lifecycle, format!(
                     "it is proposed for deletion: delete it with \"lanai rpkg del {name}\", or keep it with \"lanai rpkg reject {name}\""
                 ))),
-                (other, _) => Err(Problem::Text(format!("cannot change approval from {other} to Published"))),
+                (other, _) => Err(Problem::Text(Code::Lifecycle, format!("cannot change approval from {other} to Published"))),
             }
         })?;
         Ok(Said::Result(format!("{name} approved{}", dry.remark())))
@@ -58,7 +58,9 @@ pub(super) fn reject(many: &Many, server: &Server, io: &mut Io<'_>) -> Result<Ex
                 proposed_for = "deletion";
                 Ok(set(object, "Published", Change::Object))
             }
-            other => Err(Problem::Text(format!("cannot reject {name} with lifecycle '{other}'"))),
+            other => {
+                Err(Problem::Text(Code::Lifecycle, format!("cannot reject {name} with lifecycle '{other}'")))
+            }
         })?;
         Ok(Said::Result(format!("{name} no longer proposed for {proposed_for}{}", dry.remark())))
     })
@@ -74,9 +76,10 @@ pub(super) fn propose_delete(many: &Many, server: &Server, io: &mut Io<'_>) -> R
                 said = Said::Note(format!("{name} is already proposed for deletion"));
                 Ok(Change::None)
             }
-            _ => Err(Problem::Text(format!(
-                "can only propose published packages for deletion; package {name} is not published"
-            ))),
+            _ => Err(Problem::Text(
+                Code::Lifecycle,
+                format!("can only propose published packages for deletion; package {name} is not published"),
+            )),
         })?;
         Ok(said)
     })
@@ -100,8 +103,10 @@ fn ready(object: &Value, persona: Persona) -> Result<(), Problem> {
     let open = open_gates(object);
     match (open.as_slice(), persona) {
         ([], _) => Ok(()),
-        (_, Persona::Porchctl) => Err(Problem::Text("readiness conditions not met".into())),
-        (open, _) => Err(Problem::Text(format!("readiness conditions not met: {}", open.join(", ")))),
+        (_, Persona::Porchctl) => Err(Problem::Text(Code::NotReady, "readiness conditions not met".into())),
+        (open, _) => {
+            Err(Problem::Text(Code::NotReady, format!("readiness conditions not met: {}", open.join(", "))))
+        }
     }
 }
 

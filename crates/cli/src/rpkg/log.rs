@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::ancestry::{Origin, origin};
 use super::args::Log;
 use super::server::{Server, lifecycle, name_of, number, text};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 use crate::output;
 use crate::pkg::Format;
@@ -24,9 +24,10 @@ pub(super) fn run(log: &Log, server: &Server, io: &mut Io<'_>) -> Result<Exit, F
     // A name without folders means packages of that name in all folders.
     found.retain(|object| text(&object["spec"], "packageName") == package);
     if found.is_empty() {
-        return Err(Failure::new(format!(
-            "there is no package \"{package}\" in the repository \"{repository}\""
-        )));
+        return Err(Failure::of(
+            Code::NotFound,
+            format!("there is no package \"{package}\" in the repository \"{repository}\""),
+        ));
     }
     // Drafts are the newest, what stands on the branch is a copy of the last.
     found.sort_by_key(|object| match number(object) {

@@ -1,8 +1,8 @@
 //! One thing after another: what fails does not stop the rest.
 
 use super::server::Server;
-use crate::client::Trouble;
-use crate::failure::Failure;
+use crate::client::{Refusal, Trouble};
+use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 use crate::persona::Persona;
 
@@ -16,7 +16,9 @@ pub(super) enum Said {
 /// Why one went wrong.
 #[derive(Debug)]
 pub(super) enum Problem {
-    Text(String),
+    Text(Code, String),
+    /// The server said no.
+    Refused(Box<Refusal>),
     /// Somebody wants the command to end.
     Stopped,
 }
@@ -25,7 +27,8 @@ impl From<Trouble> for Problem {
     fn from(trouble: Trouble) -> Self {
         match trouble {
             Trouble::Stopped => Self::Stopped,
-            Trouble::Refused(_) | Trouble::Unreachable(_) => Self::Text(trouble.to_string()),
+            Trouble::Refused(refusal) => Self::Refused(Box::new(refusal)),
+            Trouble::Unreachable(_) => Self::Text(trouble.code(), trouble.to_string()),
         }
     }
 }
@@ -33,7 +36,8 @@ impl From<Trouble> for Problem {
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Self {
         match problem {
-            Problem::Text(text) => Self::new(text),
+            Problem::Text(code, text) => Self::of(code, text),
+            Problem::Refused(refusal) => Trouble::Refused(*refusal).into(),
             Problem::Stopped => Trouble::Stopped.into(),
         }
     }
@@ -49,7 +53,12 @@ pub(super) fn each(
     io: &mut Io<'_>,
     mut work: impl FnMut(&str, &mut Io<'_>) -> Result<Said, Problem>,
 ) -> Result<Exit, Failure> {
+    if names.is_empty() && server.persona != Persona::Porchctl {
+        return Err(Failure::of(Code::Usage, "PACKAGE_REVISION is a required positional argument")
+            .hint("\"lanai rpkg get\" lists the revisions"));
+    }
     let mut failed = Vec::new();
+    let mut code = Code::Several;
     for (at, name) in names.iter().enumerate() {
         if io.stop.is_asked() {
             return Err(stopped(names, at, io));
@@ -58,17 +67,34 @@ pub(super) fn each(
             Ok(Said::Result(line)) => io.print(&format!("{line}\n"))?,
             Ok(Said::Note(line)) => io.tell(&line),
             Err(Problem::Stopped) => return Err(stopped(names, at, io)),
-            Err(Problem::Text(why)) => {
-                io.tell(&format!("{name} failed ({why})"));
-                failed.push(why);
+            Err(problem @ (Problem::Text(..) | Problem::Refused(_))) => {
+                let (why, text) = told(problem, server.persona, io);
+                io.tell(&format!("{name} failed ({text})"));
+                // Several that failed for one reason have one page to read.
+                code = if failed.is_empty() || code == why { why } else { Code::Several };
+                failed.push(text);
             }
         }
     }
     match (failed.len(), server.persona) {
         (0, _) => Ok(Exit::Success),
-        (_, Persona::Porchctl) => Err(Failure::new(format!("errors:\n  {}", failed.join("\n  ")))),
-        (1, _) if names.len() == 1 => Err(Failure::new("nothing was done")),
-        (number, _) => Err(Failure::new(format!("{number} of {} failed", names.len()))),
+        (_, Persona::Porchctl) => Err(Failure::of(code, format!("errors:\n  {}", failed.join("\n  ")))),
+        (1, _) if names.len() == 1 => Err(Failure::of(code, "nothing was done")),
+        (number, _) => Err(Failure::of(code, format!("{number} of {} failed", names.len()))),
+    }
+}
+
+/// Why one failed. What functions said about it is told at once.
+fn told(problem: Problem, persona: Persona, io: &mut Io<'_>) -> (Code, String) {
+    match problem {
+        Problem::Text(code, text) => (code, text),
+        Problem::Refused(refusal) => {
+            if persona != Persona::Porchctl {
+                refusal.tell_causes(io);
+            }
+            (refusal.cause(), refusal.to_string())
+        }
+        Problem::Stopped => (Code::Interrupted, Trouble::Stopped.to_string()),
     }
 }
 

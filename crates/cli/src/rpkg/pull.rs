@@ -8,7 +8,7 @@ use super::args::Pull;
 use super::create::given;
 use super::files;
 use super::server::Server;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::func;
 use crate::io::{Exit, Io};
 
@@ -28,8 +28,8 @@ pub(super) fn run(pull: &Pull, server: &Server, io: &mut Io<'_>) -> Result<Exit,
 /// The resources as a list, each with where it stands.
 fn list(package: &Package, metadata: &str) -> Result<String, Failure> {
     let options = ReadOptions { other_yaml: OtherYaml::Included, ..ReadOptions::default() };
-    let found = package.resources(options).map_err(|error| Failure::new(error.to_string()))?;
-    let first = Resource::parse(metadata).map_err(|error| Failure::new(error.to_string()))?;
+    let found = package.resources(options).map_err(|error| Failure::of(Code::Text, error.to_string()))?;
+    let first = Resource::parse(metadata).map_err(|error| Failure::of(Code::Text, error.to_string()))?;
     let mut items = vec![at(first, files::METADATA, 0)?];
     for located in found {
         items.push(at(located.resource, located.path.as_str(), located.index)?);
@@ -47,7 +47,10 @@ fn at(mut resource: Resource, path: &str, index: usize) -> Result<Resource, Fail
     ];
     for (key, value) in annotations {
         resource.set_annotation(key, value).map_err(|error| {
-            Failure::new(format!("the annotations of {} cannot be written: {error}", resource.id()))
+            Failure::of(
+                Code::Text,
+                format!("the annotations of {} cannot be written: {error}", resource.id()),
+            )
         })?;
     }
     Ok(resource)

@@ -12,7 +12,7 @@ use super::create::given;
 use super::files::{self, METADATA};
 use super::server::{Dry, RESOURCES, Server, text};
 use crate::client::Trouble;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::func;
 use crate::io::{Exit, Io};
 use crate::persona::Persona;
@@ -54,17 +54,35 @@ pub(super) fn run(push: &Push, server: &Server, io: &mut Io<'_>) -> Result<Exit,
     });
     let saved = match server.save(name, object, dry, io) {
         Ok(saved) => saved,
-        Err(trouble) => return Err(refused(trouble, server.persona, io)),
+        Err(trouble) => {
+            let code = trouble.code();
+            let failure = refused(trouble, server.persona, io);
+            return Err(match (code, push.folder.as_ref().filter(|_| content.folder.is_some())) {
+                (Code::FunctionFailed, Some(folder)) => {
+                    let folder = folder.display().to_string();
+                    failure.hint(format!("to run it here: lanai fn render {} --diff", func::quoted(&folder)))
+                }
+                (Code::Stale, _) => failure.hint(format!(
+                    "{name} was changed since: pull it into another folder, and take over what you changed"
+                )),
+                _ => failure,
+            });
+        }
     };
-    told_render(&saved, io);
+    told_render(&saved, server.persona, io);
     if dry == Dry::Run {
-        let after = files::package(&saved)?;
+        let (before, after) = (files::compared(&before), files::compared(&files::package(&saved)?));
         io.print(&changes(&before, &after, Labels { before: "a", after: "b" }, io.colour))?;
     } else if let Some(folder) = &content.folder {
         // The next push is about this state.
         files::refresh(folder, &files::metadata(&saved)?)?;
     }
     io.print(&format!("{name} pushed{}\n", dry.remark()))?;
+    if server.persona != Persona::Porchctl && has_failed(&saved) {
+        io.tell(&format!(
+            "warning: the pipeline of {name} failed; it was kept all the same, as its annotation porch.kpt.dev/push-on-render-failure asks"
+        ));
+    }
     Ok(Exit::Success)
 }
 
@@ -78,25 +96,30 @@ fn no_dash(persona: Persona, io: &mut Io<'_>) -> Result<(), Failure> {
             io.tell("Warning: This way of using stdin will be deprecated in Porch release 5.x.x. Please use '-' to provide stdin.");
             Ok(())
         }
-        Persona::Lanai | Persona::Kpt => Err(Failure::new("DIR is a required positional argument")
-            .hint("write - to read resources from standard input")),
+        Persona::Lanai | Persona::Kpt => {
+            Err(Failure::of(Code::Usage, "DIR is a required positional argument")
+                .hint("write - to read resources from standard input"))
+        }
     }
 }
 
 fn from_folder(folder: &Path, name: &str, server: &Server, io: &mut Io<'_>) -> Result<Content, Failure> {
     let local = Local::open(folder, Purpose::Look, io)?;
     let mut package = local.package;
-    let path: SafePath = METADATA.parse().map_err(|_| Failure::new("no such path"))?;
+    let path: SafePath = METADATA.parse().map_err(|_| Failure::of(Code::Text, "no such path"))?;
     let Some(metadata) = package.remove(&path) else { return Err(without_metadata(name, server)) };
     let metadata = String::from_utf8_lossy(metadata.content()).into_owned();
-    let metadata =
-        Resource::parse(&metadata).map_err(|error| Failure::new(format!("{METADATA}: {error}")))?;
+    let metadata = Resource::parse(&metadata)
+        .map_err(|error| Failure::of(Code::Text, format!("{METADATA}: {error}")))?;
     if server.persona == Persona::Porchctl
         && let Some((path, _)) = package.iter().find(|(_, file)| file.text().is_none())
     {
-        return Err(Failure::new(format!(
-            "file {path} is not a valid UTF-8 text file: current porch API doesn't support binary files"
-        )));
+        return Err(Failure::of(
+            Code::Text,
+            format!(
+                "file {path} is not a valid UTF-8 text file: current porch API doesn't support binary files"
+            ),
+        ));
     }
     let version = version(&metadata, name, server)?;
     Ok(Content { package, version, folder: Some(local::absolute(folder, io)?) })
@@ -112,15 +135,18 @@ fn from_stdin(name: &str, object: &Value, server: &Server, io: &mut Io<'_>) -> R
     let version = version(metadata, name, server)?;
     let options = ReadOptions { other_yaml: OtherYaml::Included, ..ReadOptions::default() };
     let current = files::package(object)?;
-    let resources = current.resource_files(options).map_err(|error| Failure::new(error.to_string()))?;
+    let resources =
+        current.resource_files(options).map_err(|error| Failure::of(Code::Text, error.to_string()))?;
     let mut package = Package::new(LIMITS);
     for (path, file) in current.iter().filter(|(path, _)| !resources.contains(path)) {
-        package.insert(path.clone(), file.clone()).map_err(|error| Failure::new(error.to_string()))?;
+        package
+            .insert(path.clone(), file.clone())
+            .map_err(|error| Failure::of(Code::Text, error.to_string()))?;
     }
     let items = list.items.iter().filter(|item| !is_metadata(item)).cloned();
     let placed = items.map(Placed::from_annotations).collect::<Result<Vec<_>, _>>();
-    let placed = placed.map_err(|error| Failure::new(error.to_string()))?;
-    package.write_resources(placed, options).map_err(|error| Failure::new(error.to_string()))?;
+    let placed = placed.map_err(|error| Failure::of(Code::Text, error.to_string()))?;
+    package.write_resources(placed, options).map_err(|error| Failure::of(Code::Text, error.to_string()))?;
     Ok(Content { package, version, folder: None })
 }
 
@@ -128,7 +154,7 @@ fn from_stdin(name: &str, object: &Value, server: &Server, io: &mut Io<'_>) -> R
 fn version(metadata: &Resource, name: &str, server: &Server) -> Result<String, Failure> {
     let of = metadata.name().unwrap_or_default();
     if server.persona != Persona::Porchctl && !of.is_empty() && of != name {
-        return Err(Failure::new(format!("these are files of {of}, not of {name}")));
+        return Err(Failure::of(Code::Usage, format!("these are files of {of}, not of {name}")));
     }
     let found = metadata.root().get("metadata").and_then(|metadata| metadata.get("resourceVersion"));
     Ok(found.map(|found| found.value().into_owned()).unwrap_or_default())
@@ -136,25 +162,31 @@ fn version(metadata: &Resource, name: &str, server: &Server) -> Result<String, F
 
 fn without_metadata(name: &str, server: &Server) -> Failure {
     let program = if server.persona == Persona::Porchctl { "porchctl" } else { "lanai" };
-    Failure::new(format!(
-        "\"{METADATA}\" not found in PackageRevisionResources '{}/{name}'\nuse \"{program} rpkg pull\" to download the remote package metadata before pushing",
-        server.client.namespace
-    ))
+    Failure::of(
+        Code::Text,
+        format!(
+            "\"{METADATA}\" not found in PackageRevisionResources '{}/{name}'\nuse \"{program} rpkg pull\" to download the remote package metadata before pushing",
+            server.client.namespace
+        ),
+    )
 }
 
 /// Says why files were refused: with what functions reported, where somebody reads it.
 pub(super) fn refused(trouble: Trouble, persona: Persona, io: &mut Io<'_>) -> Failure {
     if let (Trouble::Refused(refusal), false) = (&trouble, persona == Persona::Porchctl) {
-        for cause in &refusal.causes {
-            let place = if cause.field.is_empty() { String::new() } else { format!("{}: ", cause.field) };
-            io.tell(&format!("  {place}{}", cause.message));
-        }
+        refusal.tell_causes(io);
     }
     trouble.into()
 }
 
+/// Whether a function of the pipeline failed.
+fn has_failed(saved: &Value) -> bool {
+    let items = saved["status"]["renderStatus"]["result"]["items"].as_array();
+    items.into_iter().flatten().any(|item| item["exitCode"].as_i64().unwrap_or_default() != 0)
+}
+
 /// Says what the pipeline did.
-pub(super) fn told_render(saved: &Value, io: &mut Io<'_>) {
+pub(super) fn told_render(saved: &Value, persona: Persona, io: &mut Io<'_>) {
     let items = saved["status"]["renderStatus"]["result"]["items"].as_array();
     for item in items.into_iter().flatten() {
         let image = match text(item, "image") {
@@ -162,13 +194,27 @@ pub(super) fn told_render(saved: &Value, io: &mut Io<'_>) {
             image => image,
         };
         let mark = if item["exitCode"].as_i64().unwrap_or_default() == 0 { "PASS" } else { "FAIL" };
-        io.tell_exactly(&format!("[RUNNING] \"{image}\" \n[{mark}] \"{image}\"\n"));
+        let blank = if persona == Persona::Porchctl { " " } else { "" };
+        io.tell_exactly(&format!("[RUNNING] \"{image}\"{blank}\n[{mark}] \"{image}\"\n"));
         let results = item["results"].as_array().into_iter().flatten();
         let results: Vec<String> = results
-            .map(|result| format!("[{}]: {}", text(result, "severity"), text(result, "message")))
+            .map(|result| format!("[{}]: {}", severity(result, persona), text(result, "message")))
             .collect();
-        if !results.is_empty() {
-            io.tell_exactly(&format!("[Results]: {}", results.join(", ")));
-        }
+        io.tell_exactly(&match (results.is_empty(), persona) {
+            (true, _) => String::new(),
+            // It leaves the line open.
+            (false, Persona::Porchctl) => format!("[Results]: {}", results.join(", ")),
+            (false, Persona::Lanai | Persona::Kpt) => {
+                format!("  [Results]:\n    {}\n", results.join("\n    "))
+            }
+        });
+    }
+}
+
+/// How bad a result is. Functions that do not say it mean nothing bad; porchctl leaves that empty.
+fn severity(result: &Value, persona: Persona) -> &str {
+    match (text(result, "severity"), persona) {
+        ("", Persona::Lanai | Persona::Kpt) => "info",
+        (severity, _) => severity,
     }
 }

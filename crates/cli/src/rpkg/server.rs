@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::{Client, Method, Request, Resource, Trouble};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::Io;
 use crate::persona::Persona;
 
@@ -81,9 +81,10 @@ impl Version {
         match flag.map(str::to_owned).or(variable).as_deref() {
             None | Some("" | "v1alpha1") => Ok(Self::V1Alpha1),
             Some("v1alpha2") => Ok(Self::V1Alpha2),
-            Some(other) => Err(Failure::new(format!(
-                "there is no version \"{other}\" of the API; there are v1alpha1 and v1alpha2"
-            ))),
+            Some(other) => Err(Failure::of(
+                Code::Usage,
+                format!("there is no version \"{other}\" of the API; there are v1alpha1 and v1alpha2"),
+            )),
         }
     }
 
@@ -199,6 +200,28 @@ impl Server {
         let request = Request::new(Method::Put, path, format!("saving and rendering {name}"));
         // A server that does not know a field would lose what is in it.
         self.client.send(&dry.on(request.query("fieldValidation", "Strict").body(object)), io)
+    }
+}
+
+/// Looking into a revision, and rehearsing to save it as it is, for whoever has a client only.
+pub(crate) struct Rehearsal;
+
+impl Rehearsal {
+    /// The files of a revision.
+    pub fn read(client: &Client, name: &str, io: &mut Io<'_>) -> Result<Value, Trouble> {
+        let path = RESOURCES.one(&client.namespace, name);
+        client.send(&Request::get(path, format!("fetching the files of {name}")), io)
+    }
+
+    /// Whether its pipeline would run. What is the same is not rendered again, so that the Kptfile gets a comment.
+    pub fn save(client: &Client, name: &str, io: &mut Io<'_>) -> Result<(), Trouble> {
+        let mut object = Self::read(client, name, io)?;
+        let kptfile = &mut object["spec"]["resources"][lanai_krm::kptfile::FILE_NAME];
+        *kptfile = json!(format!("{}\n# rehearsed\n", kptfile.as_str().unwrap_or_default()));
+        let path = RESOURCES.one(&client.namespace, name);
+        let request =
+            Request::new(Method::Put, path, format!("rehearsing the pipeline of {name}")).body(object);
+        client.send(&Dry::Run.on(request), io).map(drop)
     }
 }
 

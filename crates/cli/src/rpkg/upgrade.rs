@@ -12,7 +12,7 @@ use super::discover;
 use super::many::{Problem, Said, each};
 use super::server::{Dry, Server, is_published, lifecycle, name_of, number, text};
 use crate::client::Trouble;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 use crate::persona::Persona;
 use crate::pkg::{Entry, Files, Format, PolicyName, Report, Resolutions, Update};
@@ -33,11 +33,10 @@ pub(super) fn run(upgrade: &Upgrade, server: &Server, io: &mut Io<'_>) -> Result
         return discover::run(upgrade, server, io);
     }
     if !STRATEGIES.contains(&upgrade.strategy.as_str()) {
-        return Err(Failure::new(format!(
-            "invalid strategy \"{}\"; must be one of: [{}]",
-            upgrade.strategy,
-            STRATEGIES.join(" ")
-        )));
+        return Err(Failure::of(
+            Code::Usage,
+            format!("invalid strategy \"{}\"; must be one of: [{}]", upgrade.strategy, STRATEGIES.join(" ")),
+        ));
     }
     if upgrade.all {
         return all(upgrade, server, io);
@@ -46,7 +45,7 @@ pub(super) fn run(upgrade: &Upgrade, server: &Server, io: &mut Io<'_>) -> Result
         given(upgrade.source.as_deref(), "SOURCE_PACKAGE_REVISION is a required positional argument")?;
     let dry = Dry::of(upgrade.dry_run);
     if upgrade.workspace.is_empty() && (dry == Dry::No || server.persona == Persona::Porchctl) {
-        return Err(Failure::new("workspace is required"));
+        return Err(Failure::of(Code::Usage, "workspace is required"));
     }
     let revisions = Revisions::load(server, io)?;
     let plan = plan(source, upgrade.revision, &revisions)?;
@@ -76,12 +75,15 @@ pub(super) fn run(upgrade: &Upgrade, server: &Server, io: &mut Io<'_>) -> Result
             let conflicts = Value::Array(refusal.merge_conflicts());
             io.print(&plan.report(&conflicts, Decided::No).text(upgrade.output)?)?;
             io.tell(&format!(
-                "error: {refusal}\nhint: say what to take with --resolve FILE, which {PRINTER:?} begins"
+                "error: {refusal}\nhint: say what to take with --resolve FILE, which \"lanai rpkg upgrade {source} -o yaml --dry-run\" begins"
             ));
+            if server.persona != Persona::Porchctl {
+                io.tell(&Code::Undecided.line());
+            }
             Ok(Exit::Conflicts)
         }
         Err(trouble @ Trouble::Refused(_)) if server.persona == Persona::Porchctl => {
-            Err(Failure::new(format!("failed to do create package revision \"\": {trouble}")))
+            Err(Failure::of(Code::Invalid, format!("failed to do create package revision \"\": {trouble}")))
         }
         Err(trouble) => Err(super::push::refused(trouble, server.persona, io)),
     }
@@ -99,16 +101,18 @@ struct Plan {
 
 fn plan(source: &str, revision: i64, all: &Revisions) -> Result<Plan, Failure> {
     let local = all.by_name.get(source);
-    let local = local.ok_or_else(|| Failure::new(format!("could not find package revision {source}")))?;
+    let local = local
+        .ok_or_else(|| Failure::of(Code::NotFound, format!("could not find package revision {source}")))?;
     if !is_published(local) {
         let state = lifecycle(local);
-        return Err(Failure::new(format!(
-            "to upgrade a package, it must be in a published state, not \"{state}\""
-        )));
+        return Err(Failure::of(
+            Code::Lifecycle,
+            format!("to upgrade a package, it must be in a published state, not \"{state}\""),
+        ));
     }
     let package = text(&local["spec"], "packageName");
     let old = all.upstream(local).ok_or_else(|| {
-        Failure::new(format!(
+        Failure::of(Code::Upstream, format!(
             "upstream source not found for package revision \"{package}\": no clone or upgrade type package revision was found in the history of the package"
         ))
     })?;
@@ -120,7 +124,10 @@ fn plan(source: &str, revision: i64, all: &Revisions) -> Result<Plan, Failure> {
     let new = new.ok_or_else(|| {
         let spec = &old["spec"];
         let (package, repository) = (text(spec, "packageName"), text(spec, "repository"));
-        Failure::new(format!("revision {revision} does not exist for package {package} in repo {repository}"))
+        Failure::of(
+            Code::NotFound,
+            format!("revision {revision} does not exist for package {package} in repo {repository}"),
+        )
     })?;
     Ok(Plan {
         local: local.clone(),
@@ -232,7 +239,7 @@ fn decisions(
 fn all(upgrade: &Upgrade, server: &Server, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let is_preview = upgrade.dry_run || !upgrade.yes;
     if upgrade.workspace.is_empty() && !is_preview {
-        return Err(Failure::new("workspace is required"));
+        return Err(Failure::of(Code::Usage, "workspace is required"));
     }
     let revisions = Revisions::load(server, io)?;
     let labels = match &upgrade.selector {
@@ -242,6 +249,10 @@ fn all(upgrade: &Upgrade, server: &Server, io: &mut Io<'_>) -> Result<Exit, Fail
     let fields: Vec<(&str, &str)> =
         upgrade.repository.iter().map(|name| ("spec.repository", name.as_str())).collect();
     let newest = server.list(&fields, Some(&labels), io)?;
+    if newest.is_empty() {
+        io.print("no published package is meant\n")?;
+        return Ok(Exit::Success);
+    }
     let plans: Vec<Plan> = newest
         .iter()
         .filter_map(|object| plan(name_of(object), upgrade.revision, &revisions).ok())
@@ -255,7 +266,7 @@ fn all(upgrade: &Upgrade, server: &Server, io: &mut Io<'_>) -> Result<Exit, Fail
         let names: Vec<String> = plans.iter().map(|plan| name_of(&plan.local).to_owned()).collect();
         return each(&names, server, io, |name, io| {
             let plan = plans.iter().find(|plan| name_of(&plan.local) == name);
-            let plan = plan.ok_or_else(|| Problem::Text("it is not there".into()))?;
+            let plan = plan.ok_or_else(|| Problem::Text(Code::NotFound, "it is not there".into()))?;
             let object = make(plan, upgrade, upgrade.policy, &[], Dry::No, server, io)?;
             let conflicts = object["status"]["conflicts"].as_array().map_or(0, Vec::len);
             let remark =
@@ -268,7 +279,14 @@ fn all(upgrade: &Upgrade, server: &Server, io: &mut Io<'_>) -> Result<Exit, Fail
         let rehearsed = make(plan, upgrade, upgrade.policy, &[], Dry::Run, server, io);
         let outcome = match rehearsed {
             Ok(object) => counted(object["status"]["conflicts"].as_array().map_or(0, Vec::len)),
-            Err(Trouble::Stopped) => return Err(Trouble::Stopped.into()),
+            Err(Trouble::Stopped) => {
+                io.tell(&format!(
+                    "stopped: {} of {} were looked at; nothing was made",
+                    rows.len(),
+                    plans.len()
+                ));
+                return Err(Trouble::Stopped.into());
+            }
             Err(Trouble::Refused(refusal)) if !refusal.merge_conflicts().is_empty() => {
                 counted(refusal.merge_conflicts().len())
             }

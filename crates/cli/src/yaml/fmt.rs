@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::deliver;
 use crate::args::{Fmt, Preview};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::file::{Source, hold, read_yaml};
 use crate::io::{Exit, Io};
 
@@ -53,7 +53,7 @@ fn format(source: &Source, fmt: &Fmt, io: &mut Io<'_>) -> Result<Change, Failure
 /// Refuses a rewriting that drops comments or changes values: kyaml's format has no place for some of them.
 fn check_nothing_is_lost(source: &Source, before: &Stream, text: &str) -> Result<(), Failure> {
     let refused = |why: String| {
-        Err(Failure::new(format!("{source}: the reference format would lose something: {why}"))
+        Err(Failure::of(Code::Text, format!("{source}: the reference format would lose something: {why}"))
             .hint("--lossy formats it all the same, as kyaml does"))
     };
     let after = match Stream::parse(text) {

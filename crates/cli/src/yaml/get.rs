@@ -5,7 +5,7 @@ use lanai_yaml::{Document, Kind, NodeRef};
 use super::select::{Purpose, choose};
 use super::{doubtful, json};
 use crate::args::{Format, Get};
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::file::read_yaml;
 use crate::io::{Exit, Io};
 
@@ -13,12 +13,12 @@ pub(super) fn run(get: &Get, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let stream = read_yaml(&get.file, io)?;
     let at = choose(&stream, get.document.as_ref(), &get.path, Purpose::Read, &get.file)?;
     let document = &stream.documents()[at];
-    let node = document
-        .root()
-        .find(&get.path)
-        .map_err(|missing| Failure::new(format!("{} has no {}: {missing}", get.file, get.path)))?;
+    let node = document.root().find(&get.path).map_err(|missing| {
+        Failure::of(Code::Absent, format!("{} has no {}: {missing}", get.file, get.path))
+    })?;
     let whole = if get.path.is_root() { Some(document) } else { None };
-    let text = show(node, whole, get.output).map_err(|why| Failure::new(format!("{}: {why}", get.file)))?;
+    let text = show(node, whole, get.output)
+        .map_err(|why| Failure::of(Code::Text, format!("{}: {why}", get.file)))?;
     io.print(&text)?;
     for note in doubtful::notes(document, &get.path) {
         io.tell(&format!("note: {note}"));

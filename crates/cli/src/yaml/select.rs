@@ -7,7 +7,7 @@ use std::str::FromStr;
 use lanai_yaml::path::Segment;
 use lanai_yaml::{Document, NodeRef, Path, Stream};
 
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::file::Source;
 
 /// How many documents a message lists before it counts the rest.
@@ -90,7 +90,7 @@ pub(crate) fn choose(
         (several, _) => {
             let what = if which.is_some() { "with that name" } else { "with that path" };
             let text = format!("{source} has {} documents {what}:{}", several.len(), list(stream, several));
-            Err(Failure::new(text).hint("choose one with --document and its number"))
+            Err(Failure::of(Code::Absent, text).hint("choose one with --document and its number"))
         }
     }
 }
@@ -100,7 +100,9 @@ fn lone(stream: &Stream, path: &Path, purpose: Purpose, source: &Source) -> Resu
     let content = numbers(stream, |_, document| !document.is_empty());
     match &content[..] {
         [only] => Ok(*only),
-        [] if stream.documents().is_empty() => Err(Failure::new(format!("{source} holds no document"))),
+        [] if stream.documents().is_empty() => {
+            Err(Failure::of(Code::Absent, format!("{source} holds no document")))
+        }
         [] => Ok(0),
         several => {
             let there = list(stream, several);
@@ -108,7 +110,7 @@ fn lone(stream: &Stream, path: &Path, purpose: Purpose, source: &Source) -> Resu
                 Purpose::Read => "look into one of them with --document and its number",
                 Purpose::Write => "choose the one to add it to with --document and its number",
             };
-            Err(Failure::new(format!("no document of {source} has {path}:{there}")).hint(hint))
+            Err(Failure::of(Code::Absent, format!("no document of {source} has {path}:{there}")).hint(hint))
         }
     }
 }
@@ -117,7 +119,7 @@ fn unknown(stream: &Stream, which: &Which, source: &Source) -> Failure {
     let all = numbers(stream, |_, _| true);
     let there =
         if all.is_empty() { "; it holds none".into() } else { format!("; it has:{}", list(stream, &all)) };
-    Failure::new(format!("{source} has no document {which}{there}"))
+    Failure::of(Code::Absent, format!("{source} has no document {which}{there}"))
 }
 
 /// The numbers of the documents that pass a test.

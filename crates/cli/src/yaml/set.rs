@@ -6,7 +6,7 @@ use lanai_yaml::{Content, Document, Kind, Path, Resolved, Stream, Style};
 use super::select::{Purpose, choose};
 use super::{deliver, doubtful};
 use crate::args::Set;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::file::{hold, read_yaml};
 use crate::io::{Exit, Io};
 
@@ -15,8 +15,9 @@ pub(super) fn run(set: &Set, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let _held = (!set.preview.dry_run).then(|| hold(&set.file, io)).transpose()?;
     let mut stream = read_yaml(&set.file, io)?;
     let before = stream.to_string();
-    let refused =
-        |why: String| Failure::new(format!("{}: cannot {} {}: {why}", set.file, edit.verb(), set.path));
+    let refused = |why: String| {
+        Failure::of(Code::Absent, format!("{}: cannot {} {}: {why}", set.file, edit.verb(), set.path))
+    };
     let (after, mut notes) = if stream.documents().is_empty() && set.document.is_none() {
         let mut document = Document::parse(before.as_str()).map_err(|error| refused(error.to_string()))?;
         edit.apply(&mut document, &set.path).map_err(refused)?;
@@ -126,12 +127,12 @@ fn written(path: &Path) -> Path {
 fn parse(value: &str) -> Result<Content, Failure> {
     let hint = "--string takes VALUE as text, whatever it looks like";
     let document = Document::parse(value).map_err(|error| {
-        let failure = Failure::new(format!("VALUE is no YAML: {error:#}"));
+        let failure = Failure::of(Code::Text, format!("VALUE is no YAML: {error:#}"));
         if error.hint.is_some() { failure } else { failure.hint(hint) }
     })?;
     if document.is_empty() {
         let why = if value.contains('#') { "VALUE is only a comment" } else { "VALUE is empty" };
-        return Err(Failure::new(format!("{why}: write null for no value")).hint(hint));
+        return Err(Failure::of(Code::Text, format!("{why}: write null for no value")).hint(hint));
     }
     Ok(Content::from(document))
 }
@@ -148,7 +149,7 @@ fn is_folded(value: &str) -> bool {
 /// A comment as it stands in YAML, from a text with or without its `#`.
 fn comment(text: &str) -> Result<String, Failure> {
     if text.contains(['\n', '\r']) {
-        return Err(Failure::new("the comment has more than one line"));
+        return Err(Failure::of(Code::Usage, "the comment has more than one line"));
     }
     Ok(if text.is_empty() || text.starts_with('#') { text.into() } else { format!("# {text}") })
 }

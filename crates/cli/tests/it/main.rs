@@ -70,7 +70,7 @@ fn output_that_cannot_be_written_is_an_error_unless_nobody_reads() {
     };
     for line in ["lanai yaml get - a", "lanai yaml set - a 2", "lanai yaml fmt -", "lanai --help"] {
         check(ErrorKind::BrokenPipe, line, Exit::Success, "");
-        let told = "error: cannot write to standard output: no storage space\n";
+        let told = "error: cannot write to standard output: no storage space\nmore: lanai explain LNA1003\n";
         check(ErrorKind::StorageFull, line, Exit::Failure, told);
     }
 }

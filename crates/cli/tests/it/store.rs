@@ -71,7 +71,10 @@ fn a_store_is_backed_up_checked_and_restored() {
     );
     assert!(told.contains("damaged") && told.contains("hint"), "{told}");
     let (exit, _, told) = lanai(here, "lanai store verify nothing");
-    assert_eq!((exit, told.as_str()), (Exit::Failure, "error: there is no store at \"nothing\"\n"));
+    assert_eq!(
+        (exit, told.as_str()),
+        (Exit::Failure, "error: there is no store at \"nothing\"\nmore: lanai explain LNA1601\n")
+    );
 }
 
 #[test]

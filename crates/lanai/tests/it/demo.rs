@@ -119,25 +119,39 @@ fn the_tour_works_line_by_line() {
         let found = outputs.iter().find(|(line, _)| line.contains(part));
         found.map_or_else(|| panic!("a line with {part}: {lines:?}"), |(_, output)| output.clone())
     };
-    let revisions = of("kubectl get packagerevisions");
-    for (name, lifecycle) in [
-        ("blueprints.web.v2", "Published"),
-        ("production.shop.v1", "Published"),
-        ("production.shop.v2", "Draft"),
-        ("staging.checkout.v1", "Draft"),
-    ] {
-        let row = revisions.lines().find(|line| line.starts_with(&format!("{name} ")));
-        assert!(row.is_some_and(|row| row.contains(lifecycle)), "{name} is {lifecycle}: {revisions}");
+    for revisions in [of("lanai rpkg get"), of("kubectl get packagerevisions")] {
+        for (name, lifecycle) in [
+            ("blueprints.web.v2", "Published"),
+            ("production.shop.v1", "Published"),
+            ("production.shop.v2", "Draft"),
+        ] {
+            let row = revisions.lines().find(|line| line.starts_with(&format!("{name} ")));
+            assert!(row.is_some_and(|row| row.contains(lifecycle)), "{name} is {lifecycle}: {revisions}");
+        }
     }
+    let refused = of("--dry-run");
     assert!(
-        of("renderStatus.result").contains("has no version"),
-        "the function's own words: {}",
-        of("renderStatus.result")
+        refused.contains("[FAIL]") && refused.contains("has no version"),
+        "the function's own words: {refused}"
     );
-    let conflict = of("status.conflicts");
-    assert!(conflict.contains("upstream \"3\", ours \"6\", taken: upstream"), "{conflict}");
-    assert_eq!(conflict.lines().count(), 2, "what renders wrote is no conflict: {conflict}");
-    assert!(of("spec.resources.setters").contains("replicas: \"6\""), "the choice was kept");
+    assert!(of("rpkg approve").contains("staging.checkout.v1 approved"));
+    let preview = of("upgrade --all");
+    assert!(preview.contains("production.shop.v1") && preview.contains("2 conflicts"), "{preview}");
+    let conflicts = of("-o yaml | tee");
+    assert_eq!(conflicts.matches("- id: ").count(), 2, "what renders wrote is no conflict: {conflicts}");
+    assert!(
+        of("--resolve").contains("production.shop.v1 upgraded to production.shop.v3"),
+        "{}",
+        of("--resolve")
+    );
+    let blame = of("rpkg blame");
+    let replicas = blame.lines().find(|line| line.contains("replicas: \"6\""));
+    assert!(
+        replicas.is_some_and(|line| line.starts_with("production.shop.v1 ")),
+        "the choice was kept: {blame}"
+    );
+    let told = of("status.conflicts");
+    assert!(told.contains("upstream \"3\", ours \"6\", taken: upstream"), "{told}");
     assert!(of("git -C").lines().count() >= 3, "{}", of("git -C"));
 
     assert_eq!(demo.end(), Some(0), "it was asked to end, and did");

@@ -25,7 +25,7 @@ impl Machine {
 
     fn doctor(&self, more: &[(&str, &str)]) -> (Option<i32>, String) {
         let mut command = program(env!("CARGO_BIN_EXE_lanai"));
-        command.args(["doctor", "--data-dir"]).arg(&self.data).current_dir(self.home.path());
+        command.arg("doctor").env("LANAI_DATA_DIR", &self.data).current_dir(self.home.path());
         command.env("HOME", self.home.path());
         for name in ["KUBECONFIG", "HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy"] {
             command.env_remove(name);

@@ -17,6 +17,8 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
+use crate::errors::without_code;
+
 /// A folder to work in.
 pub(crate) struct Desk {
     place: TempDir,
@@ -102,7 +104,7 @@ impl Desk {
         Seen {
             code: output.status.code(),
             stdout: text(&output.stdout),
-            stderr: without_durations(&text(&output.stderr)),
+            stderr: without_code(&without_durations(&text(&output.stderr))),
         }
     }
 }

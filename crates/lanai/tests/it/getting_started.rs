@@ -66,7 +66,7 @@ fn run_block(demo: &Running, block: &str) -> (String, usize) {
         // A heading is as wide as the folder that stands below it.
         let wide = " ".repeat(folder.len().saturating_sub(SHOWN.len()));
         for line in output.replace(&folder, SHOWN).lines() {
-            text.push_str(&if line.starts_with("NAME ") {
+            text.push_str(&if line.starts_with("NAME ") && line.contains(" ADDRESS ") {
                 line.replacen(&wide, "", 1)
             } else {
                 line.to_owned()
@@ -93,7 +93,8 @@ fn settled(line: &str) -> String {
                     .chars()
                     .all(|letter| letter.is_ascii_alphanumeric())
                 && letters.starts_with(|letter: char| letter.is_ascii_digit());
-            if is_hash || is_age { "…".to_owned() } else { word.to_owned() }
+            let is_time = letters.ends_with('Z') && letters.contains('T') && letters.starts_with("20");
+            if is_hash || is_age || is_time { "…".to_owned() } else { word.to_owned() }
         })
         .collect();
     let indent = line.len() - line.trim_start().len();

@@ -4,6 +4,7 @@ mod arrows;
 mod demo;
 mod dependencies;
 mod doctor;
+mod errors;
 mod fn_cli;
 mod getting_started;
 mod hostile;

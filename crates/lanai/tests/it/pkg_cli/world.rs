@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
+use crate::errors::without_code;
+
 /// What the remote has at first.
 pub(crate) const KPTFILE: &str = "\
 apiVersion: kpt.dev/v1
@@ -188,7 +190,11 @@ impl World {
             .map_err(|error| format!("{program}: {error}"))
             .expect("a program can be started");
         let text = |bytes| String::from_utf8(bytes).expect("the output is UTF-8");
-        Seen { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+        Seen {
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: without_code(&text(output.stderr)),
+        }
     }
 
     /// Runs `lanai pkg`, which must fail with that text, and change nothing.

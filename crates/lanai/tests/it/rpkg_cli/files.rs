@@ -40,10 +40,19 @@ fn files_go_to_a_folder_and_back() {
     let pushed = world.run(&["rpkg", "push", &name, &shown]);
     assert_eq!((pushed.code, pushed.stdout.as_str()), (Some(0), "pulled.web.v1 pushed\n"));
     assert!(
-        pushed.stderr.starts_with(&format!("[RUNNING] {image} \n[PASS] {image}\n")),
+        pushed.stderr.starts_with(&format!("[RUNNING] {image}\n[PASS] {image}\n  [Results]:\n    [info]: ")),
         "{:?}",
         pushed.stderr
     );
+    let again = world.path("pulled-for-porchctl").display().to_string();
+    world.ok(&["rpkg", "pull", &name, &again]);
+    let pushed = world.porchctl(&["rpkg", "push", &name, &again]);
+    assert_eq!((pushed.code, pushed.stdout.as_str()), (Some(0), "pulled.web.v1 pushed\n"));
+    let begin = format!("[RUNNING] {image} \n[PASS] {image}\n[Results]: [");
+    assert!(pushed.stderr.starts_with(&begin) && !pushed.stderr.ends_with('\n'), "{:?}", pushed.stderr);
+    fs::remove_dir_all(&folder).expect("it is ours");
+    world.ok(&["rpkg", "pull", &name, &shown]);
+    fs::write(folder.join("map.yaml"), MAP).expect("it can be written");
     let diff = world.ok(&["rpkg", "diff", &name, &shown]);
     assert!(diff.contains("-  namespace: shop"), "the pipeline set it on the server: {diff}");
 
@@ -126,6 +135,11 @@ fn a_pipeline_that_fails_keeps_nothing() {
     let failed = world.run(&["rpkg", "push", &name, &shown]);
     assert_eq!((failed.code, failed.stdout.as_str()), (Some(1), ""));
     assert!(failed.stderr.contains("Package NOT pushed to remote"), "{}", failed.stderr);
+    // The command of the hint shows the same here.
+    let hint = failed.stderr.lines().find_map(|line| line.strip_prefix("hint: to run it here: lanai "));
+    let again = seen(world.command(&hint.expect("a hint").split(' ').collect::<Vec<_>>()), "");
+    assert_eq!(again.code, Some(1), "{again:?}");
+    assert!(again.stderr.contains("[FAIL]") && again.stderr.contains("lanai fn eval - "), "{again:?}");
     assert!(!world.ok(&["rpkg", "pull", &name]).contains("map.yaml"));
 }
 
@@ -158,6 +172,12 @@ fn a_draft_is_edited_and_kept_when_somebody_says_so() {
         none.stderr.contains("has no file \"none.yaml\"") && none.stderr.contains("map.yaml"),
         "{none:?}"
     );
+    let lost = edit("f() { sed -i s/warn/lost/ \"$@\"; false; }; f", &["map.yaml"], "");
+    assert_eq!(lost.code, Some(1), "{lost:?}");
+    let place = lost.stderr.split("what was edited is in \"").nth(1).and_then(|rest| rest.split('"').next());
+    let place = std::path::PathBuf::from(place.unwrap_or_else(|| panic!("it is kept: {lost:?}")));
+    assert!(fs::read_to_string(place.join("map.yaml")).expect("it is there").contains("level: lost"));
+    fs::remove_dir_all(place).expect("it is ours");
     let failing = edit("false", &[], "");
     assert!(failing.code == Some(1) && failing.stderr.contains("nothing was changed"), "{failing:?}");
     world.publish(&name);

@@ -55,6 +55,9 @@ fn it_can_be_seen_who_set_what() {
         field.contains("\"name\": \"hfleet.shop.b\"") && field.contains("\"revision\": \"v2\""),
         "{field}"
     );
+    // What stands on the branch is what was published last, by whom it was set there.
+    let branch = world.ok(&["rpkg", "blame", "hfleet.shop.main", "map.yaml", "data.size", "-o", "json"]);
+    assert!(branch.contains("\"name\": \"hfleet.shop.b\""), "{branch}");
     let check = |arguments: &[&str], expected: &str| {
         let seen = world.run(&[&["rpkg", "blame"], arguments].concat());
         assert!(seen.code == Some(1) && seen.stderr.contains(expected), "{seen:?}");

@@ -3,6 +3,33 @@
 use super::world::{World, expect};
 
 #[test]
+fn what_functions_said_is_told_when_a_revision_is_refused() {
+    let world = World::shared();
+    world.repository("words");
+    world.ok(&["rpkg", "init", "web", "--repository", "words", "--workspace", "v1"]);
+    let folder = world.path("words-folder");
+    let shown = folder.display().to_string();
+    world.ok(&["rpkg", "pull", "words.web.v1", &shown]);
+    let kptfile = std::fs::read_to_string(folder.join("Kptfile")).expect("it is there");
+    let script = "apiVersion: fn.kpt.dev/v1alpha1\nkind: StarlarkRun\nmetadata:\n  name: no\nsource: |\n  fail('not on a Friday')\n";
+    let pipeline = "pipeline:\n  validators:\n  - image: starlark:v0.5\n    configPath: no.yaml\n";
+    std::fs::write(folder.join("no.yaml"), script).expect("it can be written");
+    std::fs::write(folder.join("Kptfile"), format!("{kptfile}{pipeline}")).expect("it can be written");
+    let seen = world.run(&["rpkg", "push", "words.web.v1", &shown]);
+    assert_eq!(seen.code, Some(1));
+    assert!(seen.stderr.contains("not on a Friday"), "{seen:?}");
+}
+
+#[test]
+fn without_a_name_nothing_is_done_and_that_is_said() {
+    let world = World::shared();
+    let text = "error: PACKAGE_REVISION is a required positional argument\nhint: \"lanai rpkg get\" lists the revisions\n";
+    for command in ["propose", "approve", "reject", "propose-delete", "del"] {
+        expect(&world.run(&["rpkg", command]), 1, "", text);
+    }
+}
+
+#[test]
 fn a_package_is_made_published_and_deleted() {
     let world = World::shared();
     world.repository("life");
@@ -123,9 +150,6 @@ fn what_fails_does_not_stop_the_rest() {
         "rest.a.v1 deleted\nrest.b.v1 deleted\n",
         &format!("rest.none.v1 failed ({missing})\nError: errors:\n  {missing} \n"),
     );
-    for command in ["propose", "approve", "reject", "propose-delete", "del"] {
-        expect(&world.run(&["rpkg", command]), 0, "", "");
-    }
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn shells_complete_names_from_the_server() {
     let check = |words: &str, expected: &str| {
         let program = env!("CARGO_BIN_EXE_lanai");
         let script = format!(
-            "source <({program} names bash)\nCOMP_WORDS=({program} {words})\nCOMP_CWORD=$((${{#COMP_WORDS[@]}}-1))\n_lanai_names\necho \"${{COMPREPLY[*]}}\"\n"
+            "source <({program} completion bash)\nCOMP_WORDS=({program} {words})\nCOMP_CWORD=$((${{#COMP_WORDS[@]}}-1))\n_lanai_names {program} \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD-1]}}\"\necho \"${{COMPREPLY[*]}}\"\n"
         );
         let mut shell = world.shell("exec bash");
         shell.args(["-"]);
@@ -125,4 +125,8 @@ fn shells_complete_names_from_the_server() {
     check("rpkg init x --repository typ", "typed");
     check("repo unreg type", "typed");
     check("rpkg init typed.", "");
+    check("rpkg -n default delete typed.", "typed.a.v1");
+    check("rpkg -n nobodys delete typed.", "");
+    check("rpkg clone a b --repository = typ", "typed");
+    check("rpkg pro", "propose propose-delete propose-del");
 }

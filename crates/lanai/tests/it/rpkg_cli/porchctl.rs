@@ -58,13 +58,25 @@ fn porchctl_fails_in_its_own_words() {
     let missing = "Error: the server could not find the requested resource (get packagerevisions.porch.kpt.dev a.b.c) \n";
     expect(&run(&["rpkg", "get", "a.b.c"]), 1, "", missing);
     expect(&run(&["rpkg", "get", "--bogus"]), 1, "", "Error: unknown flag: --bogus \n");
-    expect(&run(&["bogus"]), 1, "", "error: unknown command \"bogus\" for \"porchctl\" \n");
+    expect(&run(&["bogus"]), 1, "", "error: unknown command \"bogus\" for \"porchctl\"\n");
     expect(
         &run(&["rpkg", "get", "--show-kptfile"]),
         1,
         "",
         "error: --show-kptfile requires exactly one package revision name as an argument\n",
     );
+    // Go takes flags as these with a value, too.
+    for flag in
+        ["--no-headers=true", "--all-namespaces=true", "-A=1", "--show-kptfile=false", "--show-labels=F"]
+    {
+        let seen = run(&["rpkg", "get", flag]);
+        assert_eq!((seen.code, seen.stderr.as_str()), (Some(0), ""), "{flag}");
+    }
+    assert_eq!(run(&["repo", "sync", "--all=perhaps"]).code, Some(1));
+    // Nothing to do is nothing that fails.
+    for command in ["propose", "approve", "reject", "propose-del", "delete"] {
+        expect(&run(&["rpkg", command]), 0, "", "");
+    }
     expect(&run(&["rpkg", "init"]), 1, "", "Error: PACKAGE_NAME is a required positional argument \n");
     for arguments in [&["rpkg"][..], &["rpkg", "bogus"], &["repo"]] {
         let seen = run(arguments);

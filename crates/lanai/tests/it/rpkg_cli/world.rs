@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tempfile::TempDir;
 
+use crate::errors::without_code;
+
 /// The server of all tests that run; the last one ends it.
 static SHARED: Mutex<Weak<World>> = Mutex::new(Weak::new());
 
@@ -123,6 +125,15 @@ impl World {
         self.ok(&["repo", "reg", &address, "--name", name, "--create-branch", "--wait"]);
     }
 
+    /// Makes a namespace.
+    pub fn namespace(&self, name: &str) {
+        let object = format!("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {name}\n");
+        let mut command = bare(Path::new("kubectl"), self.place.path());
+        command.args(["apply", "-f", "-", "--kubeconfig"]).arg(self.path("data/kubeconfig"));
+        let seen = seen(command, &object);
+        assert_eq!(seen.code, Some(0), "{seen:?}");
+    }
+
     pub fn publish(&self, name: &str) {
         self.ok(&["rpkg", "propose", name]);
         self.ok(&["rpkg", "approve", name]);
@@ -181,7 +192,11 @@ pub(crate) fn seen(mut command: Command, input: &str) -> Seen {
     let _ = child.stdin.take().expect("it is a pipe").write_all(input.as_bytes());
     let output = child.wait_with_output().expect("it ends");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Seen { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+    Seen {
+        code: output.status.code(),
+        stdout: text(&output.stdout),
+        stderr: without_code(&text(&output.stderr)),
+    }
 }
 
 /// A result: a code, what stands on standard output, and on standard error output.

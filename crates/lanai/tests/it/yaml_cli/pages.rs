@@ -37,7 +37,7 @@ fn check_block(block: &str) -> usize {
             let input = if input.is_empty() { String::new() } else { folder.text(input) };
             let words = words(command.strip_prefix("lanai yaml ").expect(command));
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            let seen = folder.run(&words, &input, &[]);
+            let seen = folder.run_whole(&words, &input, &[]);
             (code, commands) = (seen.code, commands + 1);
             seen.stdout + &seen.stderr
         };
