@@ -12,7 +12,7 @@ scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 cp demo/deployment.yaml "$scratch/"
 cd "$scratch"
-for command in "--version" "--help" "yaml get deployment.yaml spec.replicas" "fn list" "pkg --help" "completion bash"; do
+for command in "--version" "--help" "yaml get deployment.yaml spec.replicas" "fn list" "pkg --help" "rpkg get --help" "explain LNA1101" "completion bash"; do
   times="$(for _ in $(seq 50); do
     begin="$(date +%s%N)"
     # shellcheck disable=SC2086 # words are words

@@ -1,6 +1,7 @@
 //! `get`: objects as tables or as they are, once or as they change.
 
 use clap::Args;
+use lanai_api::JsonPath;
 use serde_json::Value;
 
 use crate::client::{Accept, Client, Request, Resource, Trouble};
@@ -41,9 +42,35 @@ pub(crate) struct Print {
     /// Those with labels, as a=b,c!=d
     #[arg(short = 'l', long, value_name = "SELECTOR")]
     pub selector: Option<String>,
+    /// Sort by a field, as {.metadata.creationTimestamp}
+    #[arg(long, value_name = "PATH", value_parser = Field::parse)]
+    pub sort_by: Option<Field>,
     /// Go on with what changes
     #[arg(short, long)]
     pub watch: bool,
+}
+
+/// A field to sort by.
+#[derive(Clone, Debug)]
+pub(crate) struct Field(JsonPath);
+
+impl Field {
+    /// Reads `{.metadata.name}`, `.metadata.name` or `metadata.name`.
+    fn parse(text: &str) -> Result<Self, String> {
+        let bare = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(text);
+        let path = if bare.starts_with('.') { bare.to_owned() } else { format!(".{bare}") };
+        JsonPath::parse(&path).map(Self).map_err(|error| error.to_string())
+    }
+
+    /// Where an object belongs: those without the field first, then numbers, then texts.
+    fn rank(&self, object: &Value) -> (u8, i64, String) {
+        match self.0.find(object).first() {
+            None | Some(Value::Null) => (0, 0, String::new()),
+            Some(Value::Number(number)) => (1, number.as_i64().unwrap_or_default(), number.to_string()),
+            Some(Value::String(text)) => (2, 0, text.clone()),
+            Some(other) => (2, 0, other.to_string()),
+        }
+    }
 }
 
 /// What is listed.
@@ -96,18 +123,26 @@ impl Listing<'_> {
             let version = list["metadata"]["resourceVersion"].as_str();
             version.unwrap_or_default().clone_into(&mut found.version);
             found.objects = split(&list, self.resource);
+            self.sort(&mut found.objects);
             return Ok(found);
         }
         for name in self.names {
             let path = self.resource.one(&client.namespace, name);
             let doing = format!("reading {} {name}", self.resource.singular);
-            match client.send(&Request::get(path, doing).accept(accept), io) {
+            match client.send(&self.whole(Request::get(path, doing).accept(accept)), io) {
                 Ok(object) => found.objects.extend(split(&object, self.resource)),
                 Err(Trouble::Stopped) => return Err(Trouble::Stopped.into()),
                 Err(trouble) => found.troubles.push((trouble.code(), self.told(name, &trouble))),
             }
         }
+        self.sort(&mut found.objects);
         Ok(found)
+    }
+
+    fn sort(&self, objects: &mut [Row]) {
+        if let Some(field) = &self.print.sort_by {
+            objects.sort_by_key(|row| field.rank(&row.object));
+        }
     }
 
     /// The text for something that could not be had.
@@ -145,7 +180,15 @@ impl Listing<'_> {
         if let Some(selector) = &self.print.selector {
             request = request.query("labelSelector", selector.as_str());
         }
-        request
+        self.whole(request)
+    }
+
+    /// Rows of tables come with what they are sorted by.
+    fn whole(&self, request: Request) -> Request {
+        match &self.print.sort_by {
+            Some(_) if self.print.output.is_table() => request.query("includeObject", "Object"),
+            _ => request,
+        }
     }
 
     /// Prints what changes until the command is to end.

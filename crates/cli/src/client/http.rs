@@ -1,10 +1,11 @@
 //! One request and its answer.
 
+use std::cell::Cell;
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use lanai_types::quote::Quoted;
@@ -15,7 +16,7 @@ use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConf
 
 use super::answer::{Refusal, Trouble};
 use super::flags::Connection;
-use super::patience::{self, Manner};
+use super::patience::{self, Manner, Shown, Wait};
 use super::target::{Identity, Target, Trust};
 use crate::failure::{Code, Failure};
 use crate::io::Io;
@@ -89,6 +90,8 @@ pub(crate) struct Client {
     pub namespace: String,
     manner: Manner,
     verbosity: u8,
+    /// How long it was waited for answers so far.
+    waited: Cell<Duration>,
 }
 
 /// What came back.
@@ -108,6 +111,9 @@ pub(crate) struct Probed {
 /// Events as they come.
 pub(crate) struct Watching {
     lines: Receiver<Result<String, String>>,
+    /// What is waited for.
+    doing: String,
+    manner: Manner,
 }
 
 impl Resource {
@@ -215,6 +221,7 @@ impl Client {
             namespace: target.namespace,
             manner,
             verbosity: flags.verbosity,
+            waited: Cell::new(Duration::ZERO),
         })
     }
 
@@ -240,7 +247,7 @@ impl Client {
         let prepared = self.prepare(request, &url)?;
         let (agent, base) = (self.agent.clone(), self.base.clone());
         let is_write = request.method != Method::Get;
-        let answer = patience::wait(&request.doing, self.manner, is_write, io, move || {
+        let answer = self.patiently(&request.doing, is_write, io, move || {
             let response = run(&agent, prepared).map_err(|error| unreachable_server(&base, &error))?;
             let code = response.status().as_u16();
             let warnings: Vec<String> = response
@@ -293,7 +300,7 @@ impl Client {
         }
         let prepared = self.prepare(request, &url)?;
         let (agent, base) = (self.agent.clone(), self.base.clone());
-        let response = patience::wait(&request.doing, self.manner, false, io, move || {
+        let response = self.patiently(&request.doing, false, io, move || {
             run(&agent, prepared).map_err(|error| unreachable_server(&base, &error))
         })??;
         let code = response.status().as_u16();
@@ -307,7 +314,22 @@ impl Client {
         // It ends with the connection, or when nobody listens any more.
         let started = reader.spawn(move || read_lines(body, &sender));
         started.map_err(|error| Trouble::Unreachable(format!("cannot start a thread: {error}")))?;
-        Ok(Watching { lines })
+        Ok(Watching { lines, doing: request.doing.clone(), manner: self.manner })
+    }
+
+    /// Waits for an answer, and remembers for how long.
+    fn patiently<T: Send + 'static>(
+        &self,
+        doing: &str,
+        is_write: bool,
+        io: &mut Io<'_>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Trouble> {
+        let since = Instant::now();
+        let what = Wait { doing, manner: self.manner, is_write, before: self.waited.get() };
+        let answer = patience::wait(&what, io, work);
+        self.waited.set(self.waited.get().saturating_add(since.elapsed()));
+        answer
     }
 
     fn prepare(&self, request: &Request, url: &str) -> Result<http::Request<Option<Vec<u8>>>, Trouble> {
@@ -346,18 +368,41 @@ impl Watching {
     /// When the connection is lost, or somebody wants the command to end.
     pub fn next(&self, io: &Io<'_>) -> Result<Option<Value>, Trouble> {
         loop {
-            match self.lines.recv_timeout(PAUSE) {
-                Ok(Ok(line)) => {
-                    let event = serde_json::from_str(&line);
-                    return event.map(Some).map_err(|error| {
-                        Trouble::Unreachable(format!("the watch brought something that is no JSON: {error}"))
-                    });
-                }
-                Ok(Err(why)) => return Err(Trouble::Unreachable(format!("the watch ended: {why}"))),
-                Err(RecvTimeoutError::Disconnected) => return Ok(None),
-                Err(RecvTimeoutError::Timeout) if io.stop.is_asked() => return Err(Trouble::Stopped),
-                Err(RecvTimeoutError::Timeout) => {}
+            if let Some(answer) = self.look(io) {
+                return answer;
             }
+        }
+    }
+
+    /// The same for a command that does nothing but wait for it: it is shown what for, and for how long.
+    ///
+    /// # Errors
+    /// As for [`next`](Self::next).
+    pub fn wait(&self, since: Instant, io: &mut Io<'_>) -> Result<Option<Value>, Trouble> {
+        let mut shown = Shown::Nothing;
+        loop {
+            if let Some(answer) = self.look(io) {
+                shown.clear(io);
+                return answer;
+            }
+            if self.manner == Manner::Telling {
+                shown.show(&self.doing, since.elapsed(), Duration::ZERO, io);
+            }
+        }
+    }
+
+    /// What came within a moment.
+    fn look(&self, io: &Io<'_>) -> Option<Result<Option<Value>, Trouble>> {
+        match self.lines.recv_timeout(PAUSE) {
+            Ok(Ok(line)) => {
+                let event = serde_json::from_str(&line);
+                Some(event.map(Some).map_err(|error| {
+                    Trouble::Unreachable(format!("the watch brought something that is no JSON: {error}"))
+                }))
+            }
+            Ok(Err(why)) => Some(Err(Trouble::Unreachable(format!("the watch ended: {why}")))),
+            Err(RecvTimeoutError::Disconnected) => Some(Ok(None)),
+            Err(RecvTimeoutError::Timeout) => io.stop.is_asked().then_some(Err(Trouble::Stopped)),
         }
     }
 }

@@ -22,19 +22,28 @@ pub(super) enum Manner {
     Quiet,
 }
 
+/// What somebody waits for, and how.
+pub(super) struct Wait<'a> {
+    /// In words.
+    pub doing: &'a str,
+    pub manner: Manner,
+    pub is_write: bool,
+    /// How long the command waited before, for other answers: many short ones are a long wait, too.
+    pub before: Duration,
+}
+
 /// Does work that waits for a server, in a thread of its own. After a second, somebody at a terminal sees what it is and how long it
-/// takes already; a log gets one line. When the command is to end, what only reads is left alone at once, and what changes something
+/// takes already; a log gets one line for each request that takes that long. When the command is to end, what only reads is left alone at once, and what changes something
 /// is waited for a while.
 ///
 /// # Errors
 /// When the command is to end.
 pub(super) fn wait<T: Send + 'static>(
-    doing: &str,
-    manner: Manner,
-    is_write: bool,
+    what: &Wait<'_>,
     io: &mut Io<'_>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Trouble> {
+    let Wait { doing, manner, is_write, before } = *what;
     let (sender, answer) = mpsc::sync_channel(1);
     let worker = thread::Builder::new().name("lanai-request".into());
     // Where it is not waited for, it ends with the process.
@@ -67,14 +76,14 @@ pub(super) fn wait<T: Send + 'static>(
                 return Err(Trouble::Stopped);
             }
         }
-        if manner == Manner::Telling && since.elapsed() >= PATIENCE {
-            shown.show(doing, since.elapsed().as_secs(), io);
+        if manner == Manner::Telling {
+            shown.show(doing, since.elapsed(), before, io);
         }
     }
 }
 
 /// What somebody sees.
-enum Shown {
+pub(super) enum Shown {
     Nothing,
     /// A line on a terminal, with so many seconds.
     Line(u64),
@@ -83,14 +92,17 @@ enum Shown {
 }
 
 impl Shown {
-    fn show(&mut self, doing: &str, seconds: u64, io: &mut Io<'_>) {
+    /// Shows what is going on for so long, and was before.
+    pub fn show(&mut self, doing: &str, now: Duration, before: Duration, io: &mut Io<'_>) {
+        let seconds = now.saturating_add(before).as_secs();
         match (io.audience, &self) {
-            (Audience::Terminal, Self::Line(before)) if *before == seconds => {}
+            (Audience::Terminal, _) if now.saturating_add(before) < PATIENCE => {}
+            (Audience::Terminal, Self::Line(shown)) if *shown == seconds => {}
             (Audience::Terminal, _) => {
                 let _ = write!(io.stderr, "\r\x1b[K{doing} … {seconds} s").and_then(|()| io.stderr.flush());
                 *self = Self::Line(seconds);
             }
-            (Audience::Record, Self::Nothing) => {
+            (Audience::Record, Self::Nothing) if now >= PATIENCE => {
                 io.tell(doing);
                 *self = Self::Logged;
             }
@@ -98,9 +110,48 @@ impl Shown {
         }
     }
 
-    fn clear(&self, io: &mut Io<'_>) {
+    pub fn clear(&mut self, io: &mut Io<'_>) {
         if let Self::Line(_) = self {
             let _ = write!(io.stderr, "\r\x1b[K").and_then(|()| io.stderr.flush());
+            *self = Self::Nothing;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::io::Colour;
+
+    fn shown(audience: Audience, now: u64, before: u64) -> String {
+        let mut stderr = Vec::new();
+        let mut io = Io {
+            stdin: &mut std::io::empty(),
+            stdout: &mut std::io::sink(),
+            stderr: &mut stderr,
+            colour: Colour::Plain,
+            folder: PathBuf::new(),
+            environment: BTreeMap::new(),
+            audience,
+            program: None,
+            stop: crate::stop::Stop::default(),
+        };
+        let mut shown = Shown::Nothing;
+        shown.show("reading a", Duration::from_millis(now), Duration::from_millis(before), &mut io);
+        shown.clear(&mut io);
+        String::from_utf8(stderr).unwrap()
+    }
+
+    #[test]
+    fn a_second_is_waited_in_all_on_terminals_and_for_one_request_in_logs() {
+        let line = "\r\x1b[Kreading a … 1 s\r\x1b[K";
+        assert_eq!(shown(Audience::Terminal, 999, 0), "");
+        assert_eq!(shown(Audience::Terminal, 1_000, 0), line);
+        assert_eq!(shown(Audience::Terminal, 100, 900), line);
+        assert_eq!(shown(Audience::Record, 999, 5_000), "");
+        assert_eq!(shown(Audience::Record, 1_000, 0), "reading a\n");
     }
 }

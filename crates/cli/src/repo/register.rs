@@ -1,5 +1,7 @@
 //! `lanai repo reg` and `unreg`.
 
+use std::time::Instant;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
@@ -166,7 +168,8 @@ fn wait(name: &str, made: &Value, client: &Client, io: &mut Io<'_>) -> Result<()
         .query("resourceVersion", made["metadata"]["resourceVersion"].as_str().unwrap_or_default())
         .query("timeoutSeconds", MAX_WAIT);
     let watching = client.watch(&request, io)?;
-    while let Some(event) = watching.next(io)? {
+    let since = Instant::now();
+    while let Some(event) = watching.wait(since, io)? {
         let conditions = event["object"]["status"]["conditions"].as_array();
         let ready = conditions.into_iter().flatten().find(|condition| condition["type"] == "Ready");
         let Some(ready) = ready else { continue };
@@ -202,7 +205,12 @@ pub(super) fn unregister(
     let object = client.send(&Request::get(&path, format!("reading repository {name}")), io)?;
     let going = client.send(&Request::new(Method::Delete, &path, format!("forgetting {name}")), io)?;
     // What waits is pushed first, for which the credential is needed.
-    if persona != Persona::Porchctl && !is_gone(name, &going, client, io)? {
+    let is_waited_for = persona != Persona::Porchctl;
+    let gone = if is_waited_for { is_gone(name, &going, client, io) } else { Ok(true) };
+    if gone.is_err() && io.stop.is_asked() {
+        io.tell(&format!("stopped: {name} goes as soon as what waits was pushed; its Secret was left"));
+    }
+    if !gone? {
         io.tell(&format!(
             "{name} goes as soon as what waits was pushed; its Secret was left, and \"lanai repo get {name} -o yaml\" says what it waits for"
         ));
@@ -236,7 +244,8 @@ fn is_gone(name: &str, going: &Value, client: &Client, io: &mut Io<'_>) -> Resul
             .query("resourceVersion", going["metadata"]["resourceVersion"].as_str().unwrap_or_default())
             .query("timeoutSeconds", MAX_GOING);
     let watching = client.watch(&request, io)?;
-    while let Some(event) = watching.next(io)? {
+    let since = Instant::now();
+    while let Some(event) = watching.wait(since, io)? {
         if event["type"] == "DELETED" {
             return Ok(true);
         }

@@ -8,6 +8,7 @@ mod life;
 mod list;
 mod pages;
 mod porchctl;
+mod progress;
 mod repo;
 mod upgrade;
 mod world;

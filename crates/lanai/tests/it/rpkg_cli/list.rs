@@ -103,6 +103,28 @@ fn a_watch_shows_what_changes_and_ends_when_it_is_asked_to() {
 }
 
 #[test]
+fn lists_are_sorted_as_asked() {
+    let world = World::shared();
+    world.repository("sorted");
+    for (package, workspace) in [("a", "v3"), ("b", "v1"), ("c", "v2")] {
+        world.ok(&["rpkg", "init", package, "--repository", "sorted", "--workspace", workspace]);
+    }
+    for path in ["{.spec.workspaceName}", ".spec.workspaceName", "spec.workspaceName"] {
+        for more in [["--no-headers", "--show-kind"], ["-o", "name"]] {
+            let list = ["rpkg", "get", "--repository", "sorted", "--sort-by", path];
+            let text = world.ok(&[&list[..], &more].concat());
+            let names: Vec<&str> = text
+                .lines()
+                .filter_map(|line| line.split_whitespace().next()?.split_once('/'))
+                .map(|(_, name)| name)
+                .collect();
+            assert_eq!(names, ["sorted.b.v1", "sorted.c.v2", "sorted.a.v3"], "{path} {more:?}");
+        }
+    }
+    assert_eq!(world.run(&["rpkg", "get", "--sort-by", "{.a["]).code, Some(2));
+}
+
+#[test]
 fn shells_complete_names_from_the_server() {
     let world = World::shared();
     world.repository("typed");
