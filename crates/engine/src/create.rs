@@ -161,9 +161,11 @@ impl Engine {
                      revisions using `copy`",
                     id.package, id.repository
                 );
-                return Err(Error::new(Reason::AlreadyExists, name.as_str(), text));
+                let error = Error::new(Reason::AlreadyExists, name.as_str(), text);
+                return Err(self.lost(namespace, id.name.as_str(), error));
             }
-            check_new(store, &id, name.as_str()).await?;
+            let checked = check_new(store, &id, name.as_str()).await;
+            checked.map_err(|error| self.lost(namespace, id.name.as_str(), error))?;
         }
         Ok(())
     }
@@ -216,6 +218,9 @@ impl Engine {
         if !metadata["creationTimestamp"].is_string() {
             metadata["creationTimestamp"] = object::time(now);
         }
+        if !metadata["generation"].is_i64() {
+            metadata["generation"] = json!(1);
+        }
         let shown = Shown::of(kptfile::read(&rendered.package)?.fields());
         let state = State {
             repository: name.repository().clone(),
@@ -235,6 +240,7 @@ impl Engine {
             published_at: None,
             deployment: registered.deployment,
             conflicts: conflicts.clone(),
+            diverged: None,
         };
         let object = object::build(&metadata, name, &facts);
         let upstreams = spec.upstreams().map(str::to_owned).collect();
@@ -270,6 +276,7 @@ impl Engine {
             }
         };
         self.note(namespace, ready.name.as_str());
+        self.note(namespace, id.name.as_str());
         let object = at(ready.object, revision);
         match ready.draft.push {
             DraftPush::Sync => self.push_now(namespace, &ready.name).await?,
@@ -351,6 +358,10 @@ impl Engine {
         let object = lanai_store::Object::plain(Vec::new());
         Ok(match self.inner.store.get(&key).await? {
             None => Write::Create { key, object },
+            Some(stored) if rows::is_being_deleted(&stored) => {
+                let why = "it is being deleted, so that nothing can be made from it any more";
+                return Err(self.lost(namespace, name, Error::new(Reason::Conflict, name, why)));
+            }
             Some(stored) => Write::Update { key, expected: stored.revision, object },
         })
     }

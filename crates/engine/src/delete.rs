@@ -1,7 +1,7 @@
 //! Deleting revisions.
 
 use lanai_repository::packages::{Mark, Operation, Person, Request};
-use lanai_store::{Condition, Presence, Transaction, Write};
+use lanai_store::{Condition, Key, Presence, Transaction, Write};
 use lanai_types::lifecycle::{self, Event, Refused, Route};
 use lanai_types::{Namespace, ObjectName};
 
@@ -33,10 +33,7 @@ impl Engine {
             let error = Error::new(Reason::Overtaken, name.as_str(), "the object has been modified");
             return Err(self.lost(namespace, name.as_str(), error));
         }
-        let state = lifecycle_of(&loaded.object)?;
-        lifecycle::step(state, &Event::Delete, Route::Main)
-            .map_err(|refused: Refused| Error::new(Reason::Forbidden, name.as_str(), refused.to_string()))?;
-        let guard = self.unreferenced(&loaded).await?;
+        let guard = self.check_deletable(&loaded).await?;
         if caller.dry_run == DryRun::Yes {
             return Ok(());
         }
@@ -45,16 +42,24 @@ impl Engine {
                 let engine = self.clone();
                 self.finish(async move { engine.delete_draft(loaded, &draft, guard, held).await }).await
             }
-            Life::Published(published) => self.delete_published(caller, loaded, published, held).await,
+            Life::Published(published) => self.delete_published(caller, loaded, published, guard, held).await,
             Life::Deleted(_) => Err(Error::not_found(name.as_str())),
         }
+    }
+
+    /// Its lifecycle and those who came from it must allow it; what must still hold when it goes.
+    pub(crate) async fn check_deletable(&self, loaded: &Loaded) -> Result<Guard, Error> {
+        let state = lifecycle_of(&loaded.object)?;
+        lifecycle::step(state, &Event::Delete, Route::Main).map_err(|refused: Refused| {
+            Error::new(Reason::Forbidden, loaded.name.as_str(), refused.to_string())
+        })?;
+        self.unreferenced(loaded).await
     }
 
     /// Nobody may have come from it; what must still hold when it goes.
     async fn unreferenced(&self, loaded: &Loaded) -> Result<Guard, Error> {
         let store = self.inner.store.as_ref();
-        let key = rows::guard_key(&loaded.namespace, loaded.name.as_str());
-        let guard = store.get(&key).await?.map(|stored| stored.revision);
+        let guard = self.guard(loaded).await?;
         let fields = [(rows::UPSTREAM, loaded.name.as_str())];
         let found =
             rows::list(store, rows::with_fields(&rows::REVISION, &loaded.namespace, &fields)?).await?;
@@ -69,7 +74,58 @@ impl Engine {
             );
             return Err(Error::new(Reason::Forbidden, loaded.name.as_str(), text));
         }
-        Ok(Guard { key, revision: guard })
+        Ok(guard)
+    }
+
+    async fn guard(&self, loaded: &Loaded) -> Result<Guard, Error> {
+        let key = rows::guard_key(&loaded.namespace, loaded.name.as_str());
+        let revision = self.inner.store.get(&key).await?.map(|stored| stored.revision);
+        Ok(Guard { key, revision })
+    }
+
+    /// One transaction before the remote is asked to delete something: from here on nobody begins to refer to it.
+    async fn reserve(&self, loaded: &Loaded, guard: Guard) -> Result<Guard, Error> {
+        let Guard { key, revision } = guard;
+        let object = rows::being_deleted();
+        let write = match revision {
+            None => Write::Create { key: key.clone(), object },
+            Some(expected) => Write::Update { key: key.clone(), expected, object },
+        };
+        let transaction =
+            Transaction { conditions: vec![loaded.holds()], writes: vec![write], blobs: Vec::new() };
+        let revision = crate::engine::commit(self.inner.store.as_ref(), transaction, 0).await?;
+        Ok(Guard { key, revision: Some(revision) })
+    }
+
+    /// A deletion is over, or never was: whoever wants may refer to the revision again, if it is there.
+    pub(crate) async fn let_go(&self, namespace: &Namespace, name: &ObjectName) -> Result<(), Error> {
+        self.let_row_go(&rows::guard_key(namespace, name.as_str())).await
+    }
+
+    async fn let_row_go(&self, key: &Key) -> Result<(), Error> {
+        let store = self.inner.store.as_ref();
+        for _ in 0..MAX_ATTEMPTS {
+            let stored = store.get(key).await?;
+            let Some(stored) = stored.filter(rows::is_being_deleted) else { return Ok(()) };
+            let write = Write::Delete { key: key.clone(), expected: stored.revision };
+            match crate::engine::commit(store, write.into(), 0).await {
+                Err(error) if is_overtaken(&error) => {}
+                other => return other.map(|_| ()),
+            }
+        }
+        Err(Error::modified(key.name()))
+    }
+
+    /// Deletions of an earlier process that never came to their push are over. Of those that did, it is being found out what became of them.
+    pub(crate) async fn let_all_go(&self) -> Result<(), Error> {
+        let filter = rows::everywhere(&rows::GUARD, &[(rows::DELETING, "true")]);
+        for stored in rows::list(self.inner.store.as_ref(), filter).await? {
+            let Ok(namespace) = stored.key.namespace().parse::<Namespace>() else { continue };
+            if self.inner.doubt.check(&namespace, stored.key.name()).is_ok() {
+                self.let_row_go(&stored.key).await?;
+            }
+        }
+        Ok(())
     }
 
     async fn delete_draft(
@@ -82,7 +138,7 @@ impl Engine {
         let _held = held;
         // The remote may have its branch, or is just getting it. The state stays until the outbox has seen to that.
         let state = State {
-            life: Life::Deleted(Deleted { pushed: draft.pushed }),
+            life: Life::Deleted(Deleted::of(draft)),
             render_status: None,
             conflicts: Vec::new(),
             ..loaded.state.clone()
@@ -129,10 +185,11 @@ impl Engine {
                         return Err(self.lost(&namespace, name.as_str(), error));
                     }
                     loaded = fresh;
-                    guard = self.unreferenced(&loaded).await.or_else(|error| {
-                        // What the remote has deleted is gone, whoever refers to it by now.
-                        if tombstone.is_none() { Ok(Guard::none(&loaded)) } else { Err(error) }
-                    })?;
+                    guard = match tombstone {
+                        Some(_) => self.unreferenced(&loaded).await?,
+                        // What the remote has deleted is gone.
+                        None => self.guard(&loaded).await?,
+                    };
                 }
                 Err(error) => return Err(error),
             }
@@ -145,6 +202,7 @@ impl Engine {
         caller: &Caller,
         loaded: Loaded,
         published: Published,
+        guard: Guard,
         held: Held,
     ) -> Result<(), Error> {
         let name = loaded.name.clone();
@@ -163,14 +221,22 @@ impl Engine {
             let label = doubt::label(&loaded.namespace, name.as_str());
             let time = engine.now().as_second();
             let request = Request { what, user: Person::user(&user), time, label: label.clone() };
-            engine.write(&registered, &loaded, request).await?;
-            let guard = Guard::none(&loaded);
-            let fresh = match engine.load(&loaded.namespace, &name).await {
+            let guard = engine.reserve(&loaded, guard).await?;
+            if let Err(error) = engine.write(&registered, &loaded, request).await {
+                // While nobody knows, nobody begins to refer to it.
+                if error.reason != Reason::Unknown {
+                    engine.let_go(&loaded.namespace, &name).await?;
+                }
+                return Err(error);
+            }
+            let gone = match engine.load(&loaded.namespace, &name).await {
                 // A look at the remote was faster.
-                Err(error) if error.reason == Reason::NotFound => return Ok(()),
-                other => other?,
+                Err(error) if error.reason == Reason::NotFound => {
+                    engine.let_go(&loaded.namespace, &name).await
+                }
+                Err(error) => Err(error),
+                Ok(fresh) => engine.write_gone(fresh, None, guard).await,
             };
-            let gone = engine.write_gone(fresh, None, guard).await;
             engine.inner.pushes.settled(&label).await;
             gone
         })
@@ -179,18 +245,12 @@ impl Engine {
 }
 
 /// What moves when somebody begins to refer to a revision.
-struct Guard {
-    key: lanai_store::Key,
+pub(crate) struct Guard {
+    key: Key,
     revision: Option<lanai_store::Revision>,
 }
 
 impl Guard {
-    /// Nothing that must hold.
-    fn none(loaded: &Loaded) -> Self {
-        // The key of something that nobody refers to by this name.
-        Self { key: rows::guard_key(&loaded.namespace, &format!("gone.{}", loaded.name)), revision: None }
-    }
-
     fn add(&self, conditions: &mut Vec<Condition>, writes: &mut Vec<Write>) {
         match self.revision {
             None => {
@@ -203,10 +263,10 @@ impl Guard {
 
 /// A tombstone with what the outbox wrote last.
 fn with_newest(tombstone: &State, now: &State) -> State {
-    let pushed = match &now.life {
-        Life::Draft(draft) => draft.pushed,
-        Life::Deleted(deleted) => deleted.pushed,
-        Life::Published(_) => None,
+    let deleted = match &now.life {
+        Life::Draft(draft) => Deleted::of(draft),
+        Life::Deleted(deleted) => deleted.clone(),
+        Life::Published(_) => Deleted::default(),
     };
-    State { life: Life::Deleted(Deleted { pushed }), ..tombstone.clone() }
+    State { life: Life::Deleted(deleted), ..tombstone.clone() }
 }

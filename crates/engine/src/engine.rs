@@ -12,9 +12,10 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::asked::Asked;
 use crate::credentials::Secrets;
 use crate::doubt::Doubt;
-use crate::error::{Error, Reason};
+use crate::error::{CONCURRENT, Error, Reason};
 use crate::fetch::{Fetcher, InStore};
 use crate::journal::Pushes;
 use crate::locks::{Locks, Recent};
@@ -99,6 +100,7 @@ pub(crate) struct Inner {
     pub(crate) doubt: Arc<Doubt>,
     pub(crate) pushes: Arc<Pushes>,
     pub(crate) outbox: Outbox,
+    pub(crate) asked: Asked,
     pub(crate) tasks: TaskTracker,
     pub(crate) ending: CancellationToken,
 }
@@ -140,6 +142,7 @@ impl Engine {
             doubt,
             pushes,
             outbox: Outbox::default(),
+            asked: Asked::default(),
             tasks: TaskTracker::new(),
             ending: CancellationToken::new(),
         };
@@ -195,14 +198,20 @@ impl Engine {
 
     /// An error for somebody who came too late: says so, if somebody else was there a moment ago.
     pub(crate) fn lost(&self, namespace: &Namespace, name: &str, mut error: Error) -> Error {
-        let key = format!("{namespace}/{name}");
-        if self.inner.recent.is_recent(&key, Instant::now()) {
-            let said = format!(
-                "another request is already in progress or has just finished on package revision \"{key}\""
-            );
-            error = error.because("ConcurrentRequest", said, "");
+        if let Some(said) = self.was_just_written(namespace.as_str(), name) {
+            error = error.because(CONCURRENT, said, "");
         }
         error
+    }
+
+    /// What somebody is told who came too late, if somebody else wrote a moment ago.
+    pub fn was_just_written(&self, namespace: &str, name: &str) -> Option<String> {
+        let key = format!("{namespace}/{name}");
+        self.inner.recent.is_recent(&key, Instant::now()).then(|| {
+            format!(
+                "another request is already in progress or has just finished on package revision \"{key}\""
+            )
+        })
     }
 
     /// Something was written.

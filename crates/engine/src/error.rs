@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// The cause of a refusal for somebody who came too late.
+pub const CONCURRENT: &str = "ConcurrentRequest";
+
 /// A failure with what a client of the API is told about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {

@@ -122,8 +122,9 @@ fn parse_conditions(list: &[Value], name: &str) -> Result<Vec<Condition>, Error>
     for (index, condition) in list.iter().enumerate() {
         let text = |key: &str| condition[key].as_str().unwrap_or_default().to_owned();
         let condition_type = text("type");
-        // These two are about the revision, and not about its content.
-        if [crate::doubt::PUBLISHING, crate::object::CONFLICTS].contains(&condition_type.as_str()) {
+        // These are about the revision, and not about its content.
+        let about_revision = [crate::doubt::PUBLISHING, crate::object::CONFLICTS, crate::diverged::DIVERGED];
+        if about_revision.contains(&condition_type.as_str()) {
             continue;
         }
         let status = ConditionStatus::from(text("status"));

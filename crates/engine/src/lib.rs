@@ -8,15 +8,17 @@
 //! | the verbs | [`engine`], `create`, `update`, `save`, `publish`, `delete`, `read` |
 //! | what a new revision is made of | [`tasks`], [`fetch`], [`kptfile`], [`files`], [`context`], [`rendering`], `readiness` |
 //! | what is remembered | [`object`], [`state`], [`rows`], `packages`, [`content`] |
-//! | the remote | [`repositories`], [`credentials`], `outbox`, `sync`, `unregister`, `journal`, [`doubt`] |
+//! | the remote | [`repositories`], [`overlap`], [`credentials`], `outbox`, `sync`, `asked`, `unregister`, `journal`, [`doubt`], [`diverged`] |
 //! | who waits for whom | `locks` |
 
+mod asked;
 pub mod content;
 pub mod context;
 mod create;
 pub mod credentials;
 mod delete;
 mod diff;
+pub mod diverged;
 pub mod doubt;
 pub mod engine;
 pub mod error;
@@ -27,6 +29,7 @@ pub mod kptfile;
 mod locks;
 pub mod object;
 mod outbox;
+pub mod overlap;
 mod packages;
 mod publish;
 mod read;

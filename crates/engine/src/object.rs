@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use lanai_krm::kptfile::{Condition, Fields, ReadinessGate, UpstreamLock};
-use lanai_types::{Lifecycle, Namespace, ObjectName, RevisionNumber, Uid};
+use lanai_types::{CommitId, Lifecycle, Namespace, ObjectName, RevisionNumber, Uid};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::diverged;
 use crate::error::{Error, Reason};
 
 /// Group and version.
@@ -326,6 +327,8 @@ pub struct Facts {
     pub deployment: bool,
     /// Where an upgrade found that both sides changed the same.
     pub conflicts: Vec<Value>,
+    /// Where the remote went, while we went elsewhere.
+    pub diverged: Option<CommitId>,
 }
 
 /// Builds the object of a revision around its metadata.
@@ -356,6 +359,7 @@ pub fn build(metadata: &Value, name: &ObjectName, facts: &Facts) -> Value {
         conditions.push(conflicts_condition(facts.conflicts.len()));
         status.insert("conflicts".into(), json!(facts.conflicts));
     }
+    conditions.extend(facts.diverged.map(diverged::condition));
     if !conditions.is_empty() {
         status.insert("conditions".into(), json!(conditions));
     }
@@ -387,6 +391,15 @@ pub fn found_metadata(namespace: &Namespace, name: &ObjectName, created: Timesta
         "uid": Uid::of_package_revision(namespace, name).to_string(),
         "creationTimestamp": time(created), "generation": 1,
     })
+}
+
+/// Counts a change of what is wanted, where whoever asked for it has not.
+pub fn count_change(before: &Value, object: &mut Value) {
+    let generation = before["metadata"]["generation"].as_i64();
+    let is_counted = object["metadata"]["generation"].as_i64() != generation;
+    if before["spec"] != object["spec"] && !is_counted {
+        object["metadata"]["generation"] = json!(generation.unwrap_or(1) + 1);
+    }
 }
 
 /// The labels of an object.

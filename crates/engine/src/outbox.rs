@@ -10,6 +10,7 @@ use lanai_repository::packages::{
 use lanai_repository::{Silent, packages};
 use lanai_store::{Transaction, Write};
 use lanai_types::{Namespace, ObjectName, RepositoryName};
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use crate::doubt;
@@ -43,6 +44,8 @@ struct Worker {
     again: bool,
     /// Why the last round did not push everything.
     failure: Option<String>,
+    /// Ends a pause.
+    nudged: Arc<Notify>,
 }
 
 /// What a repository still has to get.
@@ -66,6 +69,15 @@ impl Outbox {
     fn with<T>(&self, key: &(Namespace, RepositoryName), change: impl FnOnce(&mut Worker) -> T) -> T {
         let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
         change(workers.entry(key.clone()).or_default())
+    }
+
+    /// Ends the pause of a worker whose last round failed.
+    pub(crate) fn nudge(&self, namespace: &Namespace, repository: &RepositoryName) {
+        let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        let worker = workers.get(&(namespace.clone(), repository.clone()));
+        if let Some(worker) = worker.filter(|worker| worker.failure.is_some()) {
+            worker.nudged.notify_one();
+        }
     }
 }
 
@@ -105,19 +117,23 @@ impl Engine {
     async fn work(&self, key: (Namespace, RepositoryName)) {
         let mut pause = FIRST_PAUSE;
         let mut wait = GATHER;
+        let nudged = self.inner.outbox.with(&key, |worker| worker.nudged.clone());
         loop {
             tokio::select! {
                 () = self.inner.ending.cancelled() => return,
                 () = tokio::time::sleep(wait) => {}
+                () = nudged.notified() => {}
             }
             self.inner.outbox.with(&key, |worker| worker.again = false);
             match self.flush(&key.0, &key.1).await {
                 Ok(()) => {
-                    let is_done = self.inner.outbox.with(&key, |worker| {
-                        worker.failure = None;
+                    let (is_done, had_failed) = self.inner.outbox.with(&key, |worker| {
                         worker.is_running = worker.again;
-                        !worker.again
+                        (!worker.again, worker.failure.take().is_some())
                     });
+                    if had_failed {
+                        self.ask_for_look(&key.0, &key.1);
+                    }
                     if is_done {
                         return;
                     }
@@ -130,7 +146,13 @@ impl Engine {
                 }
                 Err(error) => {
                     tracing::warn!(namespace = %key.0, repository = %key.1, %error, "drafts were not pushed");
-                    self.inner.outbox.with(&key, |worker| worker.failure = Some(error.to_string()));
+                    let is_first = self
+                        .inner
+                        .outbox
+                        .with(&key, |worker| worker.failure.replace(error.to_string()).is_none());
+                    if is_first {
+                        self.ask_for_look(&key.0, &key.1);
+                    }
                     wait = pause;
                     pause = (pause * 2).min(MAX_PAUSE);
                 }
@@ -225,7 +247,7 @@ impl Engine {
         }
         let Some((what, user)) = self.order(registered, &state.value).await? else {
             self.update_state(namespace, name, |state| match &state.life {
-                Life::Deleted(Deleted { pushed: None }) => None,
+                Life::Deleted(Deleted { pushed: None, .. }) => None,
                 Life::Deleted(_) | Life::Draft(_) | Life::Published(_) => Some(state.clone()),
             })
             .await?;
@@ -356,6 +378,7 @@ impl Engine {
                 self.settle_later(&namespace, &repository);
             }
         }
+        self.let_all_go().await?;
         let filter = rows::everywhere(&rows::STATE, &[(state::PENDING, "true")]);
         for stored in rows::list(self.inner.store.as_ref(), filter).await? {
             let namespace = stored.key.namespace().parse::<Namespace>();
@@ -404,25 +427,60 @@ impl Engine {
                 Err(error) => return Err(error),
             };
             let (git, again) = (registered.git.clone(), intent.clone());
-            let outcome = blocking(move || git.recover(&again, &Silent)).await?;
-            let outcome = outcome.map_err(|error| crate::fetch::remote_error(repository.as_str(), &error))?;
-            if outcome == packages::Outcome::Unknown {
-                return Err(Error::new(Reason::Unknown, repository.as_str(), "the remote does not tell"));
-            }
+            let outcome = match blocking(move || git.recover(&again, &Silent)).await? {
+                Ok(packages::Outcome::Unknown) => {
+                    Err(Error::new(Reason::Unknown, repository.as_str(), "the remote does not tell"))
+                }
+                Ok(outcome) => Ok(outcome),
+                Err(error) => Err(crate::fetch::remote_error(repository.as_str(), &error)),
+            };
+            let outcome = match outcome {
+                Ok(outcome) => outcome,
+                Err(error) => {
+                    self.show_doubts(&intent.labels, Some(&error.message)).await;
+                    return Err(error);
+                }
+            };
             tracing::info!(%namespace, %repository, ?outcome, "what became of a push is known");
-            self.inner.doubt.clear(&intent.labels);
-            for (space, repository) in about {
-                self.sync(&space, &repository).await?;
-                self.kick(&space, &repository);
+            for (space, repository) in &about {
+                self.sync_at_last(space, repository).await?;
             }
-            for (space, name) in intent.labels.iter().filter_map(|label| parse_label(label)) {
-                if let Ok(loaded) = self.load(&space, &name).await {
-                    self.show_doubt(&loaded, None).await;
+            // Only now: what was deleted here while the push was on its way must not be forgotten before the remote was looked at.
+            self.inner.doubt.clear(&intent.labels);
+            self.show_doubts(&intent.labels, None).await;
+            for label in &intent.labels {
+                if let Some((space, name)) = parse_label(label) {
+                    self.let_go(&space, &name).await?;
                 }
             }
             self.inner.pushes.remove(&key).await;
+            for (space, repository) in &about {
+                self.kick(space, repository);
+            }
         }
         Ok(())
+    }
+}
+
+impl Engine {
+    /// Looks at a repository; again where somebody wrote meanwhile.
+    async fn sync_at_last(&self, namespace: &Namespace, repository: &RepositoryName) -> Result<(), Error> {
+        for _ in 0..MAX_ATTEMPTS {
+            match self.sync(namespace, repository).await {
+                Err(error) if is_overtaken(&error) => {}
+                looked => return looked.map(|_| ()),
+            }
+        }
+        Err(Error::modified(repository.as_str()))
+    }
+
+    /// Shows on revisions that they are in doubt, or are not any more.
+    async fn show_doubts(&self, labels: &[String], why: Option<&str>) {
+        for (namespace, name) in labels.iter().filter_map(|label| parse_label(label)) {
+            if let Ok(loaded) = self.load(&namespace, &name).await {
+                self.show_doubt(&loaded, why).await;
+            }
+        }
     }
 }
 
@@ -452,7 +510,9 @@ fn brought(sent: &State, now: &State, done: &Done) -> Option<State> {
             Life::Draft(Draft { unpushed, pushed: pushed(sent.stage), ..now.clone() })
         }
         // It was deleted while it was pushed.
-        (Life::Draft(sent), Life::Deleted(_)) => Life::Deleted(Deleted { pushed: pushed(sent.stage) }),
+        (Life::Draft(sent), Life::Deleted(_)) => {
+            Life::Deleted(Deleted { pushed: pushed(sent.stage), ..Deleted::default() })
+        }
         (Life::Deleted(_), Life::Deleted(_)) => return None,
         // One of the same name was made while the branch of the old one was deleted.
         (Life::Deleted(_), Life::Draft(now)) => Life::Draft(Draft { pushed: None, ..now.clone() }),

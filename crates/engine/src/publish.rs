@@ -54,8 +54,12 @@ impl Engine {
             &spec.readiness_gates.unwrap_or_default(),
             &conditions,
         )?;
+        if let Some(draft) = loaded.state.draft() {
+            check_undiverged(&name, draft)?;
+        }
         if caller.dry_run == DryRun::Yes {
             let mut object = asked;
+            set_latest(&mut object, object::Latest::Yes);
             object["spec"]["lifecycle"] = json!(Lifecycle::Published.as_str());
             let highest = PackageId::of(&loaded.namespace, &name)?.highest(self.inner.store.as_ref()).await?;
             object["spec"]["revision"] = json!(highest + 1);
@@ -65,7 +69,8 @@ impl Engine {
         // What the outbox did meanwhile counts.
         let fresh = self.load(&loaded.namespace, &name).await?;
         if fresh.revision != loaded.revision {
-            return Err(Error::new(Reason::Overtaken, name.as_str(), "the object has been modified"));
+            let error = Error::new(Reason::Overtaken, name.as_str(), "the object has been modified");
+            return Err(self.lost(&loaded.namespace, name.as_str(), error));
         }
         let source = self.source(&fresh).await?;
         let highest_seen =
@@ -292,6 +297,7 @@ impl Engine {
             published_at: Some(landed.time),
             deployment: registered.deployment,
             conflicts: Vec::new(),
+            diverged: None,
         };
         let metadata = match &before {
             Some(stored) => rows::decode(stored)?["metadata"].clone(),

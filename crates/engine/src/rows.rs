@@ -22,6 +22,8 @@ pub const PACKAGES: &str = "packages.porch.kpt.dev";
 pub const REPOSITORIES: &str = "repositories.config.porch.kpt.dev";
 /// The field of package revisions by which those are found that came from another one.
 pub const UPSTREAM: &str = "upstream";
+/// The field of guards of revisions that are being deleted.
+pub const DELETING: &str = "deleting";
 /// The field of package revisions with the last part of the package's name.
 pub const LEAF: &str = "leaf";
 
@@ -74,6 +76,17 @@ pub fn number_key(namespace: &Namespace, name: &PackageObjectName) -> Key {
 /// What moves when somebody refers to a revision, or makes a package in a repository.
 pub fn guard_key(namespace: &Namespace, name: &str) -> Key {
     key(&GUARD, namespace, name)
+}
+
+/// The guard of a revision that is being deleted: nobody may begin to refer to it.
+pub fn being_deleted() -> Object {
+    let fields = BTreeMap::from([(DELETING.to_owned(), "true".to_owned())]);
+    Object { attributes: Attributes { fields, ..Attributes::default() }, ..Object::plain(Vec::new()) }
+}
+
+/// Whether a guard is that of a revision that is being deleted.
+pub fn is_being_deleted(guard: &Stored) -> bool {
+    guard.object.attributes.fields.contains_key(DELETING)
 }
 
 fn key(kind: &Kind, namespace: &Namespace, name: &str) -> Key {

@@ -93,7 +93,8 @@ impl Engine {
             }
         };
         let package = rendered.package.clone();
-        let saved = self.with_content(caller, &registered, &loaded, rendered)?;
+        let mut saved = self.with_content(caller, &registered, &loaded, rendered)?;
+        object::count_change(&loaded.object, &mut saved.object);
         if caller.dry_run == DryRun::Yes {
             let shown = view(&saved.object, &saved.state, &package);
             return Ok(rehearsed(shown, &diff::unified(&before, &package)));
@@ -160,7 +161,7 @@ impl Engine {
                     // The outbox may have written what the remote has by now.
                     let now = self.load(&loaded.namespace, &loaded.name).await?;
                     if now.revision != loaded.revision {
-                        return Err(error);
+                        return Err(self.lost(&loaded.namespace, loaded.name.as_str(), error));
                     }
                     state = with_pushed(&state, &loaded.state, &now.state);
                     loaded = now;
@@ -237,6 +238,7 @@ pub(crate) fn describe_draft(
         published_at: None,
         deployment: registered.deployment,
         conflicts: state.conflicts.clone(),
+        diverged: state.draft().and_then(|draft| draft.diverged),
     };
     Ok(object::build(&object["metadata"], name, &facts))
 }

@@ -200,12 +200,22 @@ impl From<Lifecycle> for Deletion {
 }
 
 /// A draft that was deleted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Deleted {
     /// What the remote was brought to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pushed: Option<Pushed>,
+    /// The content of versions that may have been on their way to the remote: a branch with it is ours, and goes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sent: Vec<TreeId>,
+}
+
+impl Deleted {
+    /// What is left of a draft.
+    pub fn of(draft: &Draft) -> Self {
+        Self { pushed: draft.pushed, sent: draft.unpushed.iter().map(|version| version.tree).collect() }
+    }
 }
 
 impl State {

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::content;
 use crate::create::first_task;
+use crate::diverged;
 use crate::engine::{Engine, is_overtaken};
 use crate::error::{Error, Reason, Subject};
 use crate::fetch::{blocking, remote_error, self_lock};
@@ -19,7 +20,7 @@ use crate::object::{self, Facts, Latest, Shown, found_metadata, set_latest};
 use crate::packages::{PackageId, Rows};
 use crate::repositories::Registered;
 use crate::rows::{self, Row};
-use crate::state::{Deletion, Draft, Life, Published, Pushed, Rendered, Stage, State};
+use crate::state::{Deleted, Deletion, Draft, Life, Published, Pushed, Rendered, Stage, State};
 
 /// How many writes go in one transaction while a repository is looked at.
 const MAX_WRITES: usize = 400;
@@ -283,7 +284,18 @@ impl Engine {
                     Some((_, object)) => object["metadata"].clone(),
                     None => found_metadata(look.namespace, name, timestamp(fact.time)),
                 };
-                self.imported(look, name, fact, metadata).await
+                let (mut object, state, blob) = self.imported(look, name, fact, metadata).await?;
+                if let Some((_, before)) = before {
+                    object::count_change(before, &mut object);
+                }
+                Ok(Changed::Both(Box::new(object), Box::new(state), blob))
+            }
+            (Verdict::MoveUp(pushed), _)
+                if matches!(state.map(|state| &state.life), Some(Life::Deleted(_))) =>
+            {
+                let Some(state) = state else { return Ok(Changed::Gone) };
+                let life = Life::Deleted(Deleted { pushed: Some(pushed), ..Deleted::default() });
+                Ok(Changed::State(Box::new(State { life, ..state.clone() })))
             }
             (Verdict::MoveUp(pushed), _) => {
                 let Some((draft, state)) = draft.zip(state) else { return Ok(Changed::Gone) };
@@ -292,10 +304,10 @@ impl Engine {
                 let unpushed = draft.unpushed[at.map_or(0, |at| at + 1)..].to_vec();
                 let draft = Draft { unpushed, pushed: Some(pushed), diverged: None, ..draft.clone() };
                 let state = State { life: Life::Draft(draft), ..state.clone() };
-                Ok(match before.filter(|(_, object)| has_diverged(object)) {
+                Ok(match before.filter(|(_, object)| diverged::is_shown(object)) {
                     Some((_, object)) => {
                         let mut object = object.clone();
-                        show_diverged(&mut object, None);
+                        diverged::show(&mut object, None);
                         Changed::Both(Box::new(object), Box::new(state), None)
                     }
                     None => Changed::State(Box::new(state)),
@@ -316,7 +328,7 @@ impl Engine {
                 let draft = Draft { diverged: Some(commit), ..draft.clone() };
                 let state = State { life: Life::Draft(draft), ..state.clone() };
                 let mut object = object.clone();
-                show_diverged(&mut object, Some(commit));
+                diverged::show(&mut object, Some(commit));
                 Ok(Changed::Both(Box::new(object), Box::new(state), None))
             }
             (Verdict::Detach, _) => {
@@ -325,7 +337,7 @@ impl Engine {
                 let state = State { life: Life::Draft(draft), ..state.clone() };
                 let Some((_, object)) = before else { return Ok(Changed::State(Box::new(state))) };
                 let mut object = object.clone();
-                show_diverged(&mut object, None);
+                diverged::show(&mut object, None);
                 Ok(Changed::Both(Box::new(object), Box::new(state), None))
             }
             (Verdict::Gone | Verdict::Nothing | Verdict::Import, _) => Ok(Changed::Gone),
@@ -339,7 +351,7 @@ impl Engine {
         name: &ObjectName,
         fact: &Found,
         metadata: Value,
-    ) -> Result<Changed, Error> {
+    ) -> Result<(Value, State, Option<Blob>), Error> {
         let mut blob = None;
         let life = if let Some(stage) = Stage::of(fact.lifecycle) {
             let (git, refs) = (look.registered.git.clone(), look.refs.clone());
@@ -398,9 +410,9 @@ impl Engine {
             published_at: is_published.then(|| timestamp(fact.time)),
             deployment: look.registered.deployment,
             conflicts: Vec::new(),
+            diverged: None,
         };
-        let object = object::build(&metadata, name, &facts);
-        Ok(Changed::Both(Box::new(object), Box::new(state), blob))
+        Ok((object::build(&metadata, name, &facts), state, blob))
     }
 
     async fn write_batch(&self, batch: &mut Batch) -> Result<usize, Error> {
@@ -511,11 +523,14 @@ fn decide(fact: Option<&Found>, state: Option<&State>, registered: &Registered) 
                 _ => Verdict::Import,
             }
         }
-        (Some(fact), Some(Life::Deleted(deleted))) => match deleted.pushed {
-            Some(pushed) if pushed.commit == fact.commit => Verdict::Nothing,
-            None if !fact.lifecycle.is_published() => Verdict::Nothing,
+        (Some(fact), Some(Life::Deleted(deleted))) => match (deleted.pushed, Stage::of(fact.lifecycle)) {
+            (Some(pushed), _) if pushed.commit == fact.commit => Verdict::Nothing,
+            // It was on its way there when it was deleted here.
+            (_, Some(there)) if deleted.sent.contains(&fact.tree) => {
+                Verdict::MoveUp(Pushed { stage: there, commit: fact.commit })
+            }
             _ if is_placeholder(fact) => Verdict::Nothing,
-            Some(_) | None => Verdict::Import,
+            (Some(_) | None, _) => Verdict::Import,
         },
         (None, Some(Life::Draft(draft))) => match (draft.pushed, draft.unpushed.is_empty()) {
             (None, _) => Verdict::Nothing,
@@ -541,33 +556,6 @@ fn beside(draft: &Draft, fact: &Found, stage: Stage) -> Verdict {
         (false, true) => Verdict::Import,
         (false, false) if draft.diverged == Some(fact.commit) => Verdict::Nothing,
         (false, false) => Verdict::Diverge(fact.commit),
-    }
-}
-
-/// The type of the condition of drafts that went another way on the remote.
-const DIVERGED: &str = "Diverged";
-
-fn has_diverged(object: &Value) -> bool {
-    object["status"]["conditions"]
-        .as_array()
-        .is_some_and(|list| list.iter().any(|one| one["type"] == DIVERGED))
-}
-
-fn show_diverged(object: &mut Value, commit: Option<CommitId>) {
-    let status = &mut object["status"];
-    let mut conditions = status["conditions"].as_array().cloned().unwrap_or_default();
-    conditions.retain(|one| one["type"] != DIVERGED);
-    if let Some(commit) = commit {
-        let message = format!(
-            "the branch on the remote is at {commit}, which is not what was pushed from here; neither was overwritten"
-        );
-        conditions
-            .push(json!({"type": DIVERGED, "status": "True", "reason": "BothChanged", "message": message}));
-    }
-    if conditions.is_empty() {
-        status.as_object_mut().map(|status| status.shift_remove("conditions"));
-    } else {
-        status["conditions"] = json!(conditions);
     }
 }
 

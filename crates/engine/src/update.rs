@@ -51,6 +51,10 @@ impl Engine {
             let error = Error::new(Reason::Overtaken, name.as_str(), "the object has been modified");
             return Err(self.lost(namespace, name.as_str(), error));
         }
+        if is_terminating(&new) && !is_terminating(&loaded.object) {
+            // It goes when nothing holds it any more; whether it may go is asked now, and again then.
+            self.check_deletable(&loaded).await?;
+        }
         let wanted = decide(loaded, new, route)?;
         match wanted.next {
             Next::Stay(Lifecycle::Draft) | Next::Propose => self.change_draft(caller, wanted, held).await,
@@ -181,6 +185,10 @@ impl Engine {
         let saved = Saved { object, state, blobs: Vec::new() };
         self.write_change(loaded, saved, crate::state::DraftPush::Async, warnings, None, held).await
     }
+}
+
+fn is_terminating(object: &Value) -> bool {
+    object["metadata"]["deletionTimestamp"].is_string()
 }
 
 /// What the lifecycle says about a change.

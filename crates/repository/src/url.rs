@@ -89,6 +89,28 @@ impl RemoteUrl {
         &self.0.raw
     }
 
+    /// What two addresses of one repository have in common, however it is reached: host, port where it is no usual one, and path. Users, passwords,
+    /// capital letters in the host, slashes at the end and `.git` make no difference.
+    pub fn whereabouts(&self) -> String {
+        let plain = |path: &str| {
+            let path = path.trim_matches('/');
+            path.strip_suffix(".git").unwrap_or(path).trim_end_matches('/').to_owned()
+        };
+        match &self.0.place {
+            Place::Local(path) => format!("file {}", path.to_string_lossy().trim_end_matches('/')),
+            Place::Http(http) => {
+                let Origin(origin) = Origin::of(http);
+                let (_, authority) = origin.split_once("://").unwrap_or_default();
+                format!("{authority}/{}", plain(&http.path))
+            }
+            Place::Ssh(ssh) => {
+                let port =
+                    ssh.port.filter(|port| *port != 22).map_or_else(String::new, |port| format!(":{port}"));
+                format!("{}{port}/{}", ssh.host.to_lowercase(), plain(&ssh.path))
+            }
+        }
+    }
+
     pub(crate) fn place(&self) -> &Place {
         &self.0.place
     }

@@ -1,6 +1,8 @@
 //! The engine over real Git repositories.
 
+mod gated;
 mod killed;
 mod life;
 mod outside;
+mod rules;
 mod world;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::world::{CONFIG_MAP, World, git};
 
 /// Somebody else commits on a branch, by plain git.
-fn outsider(world: &World, branch: &str, path: &str, text: &str) -> String {
+pub(crate) fn outsider(world: &World, branch: &str, path: &str, text: &str) -> String {
     let clone = world.home.path().join("outsider");
     if !clone.exists() {
         let from = world.folder("blueprints");
