@@ -13,8 +13,8 @@ LANAI_SOAK=1 cargo test --locked -p lanai-repository --test it packages::
 say "the catalog: 1,000 who ask for the same, 100 kills, 100,000 lookups of damaged results"
 LANAI_SOAK=1 cargo test --locked -p lanai-catalog --test it
 
-say "the API: 1,000 watchers and 50 writers for 30 s, and 200 kills in the middle of writes"
-LANAI_SOAK=1 cargo test --locked -p lanai-serve --test it -- --nocapture load:: killed::
+say "the API: 1,000 watchers and 50 writers for 30 s, 200 kills in the middle of writes, and 8 clients of packages at random for 60 s"
+LANAI_SOAK=1 cargo test --locked -p lanai-serve --test it -- --nocapture load:: killed:: packages::random
 
 [ -f fuzz/Cargo.toml ] || fail "there are no fuzz targets in fuzz/"
 cargo +nightly --version >/dev/null 2>&1 || fail "the fuzzer needs a nightly toolchain: rustup toolchain install nightly"

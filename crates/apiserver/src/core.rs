@@ -145,6 +145,19 @@ impl Core {
         }))
     }
 
+    /// What is written together with an object, if somebody looks at objects of its kind.
+    pub(crate) async fn admit(
+        &self,
+        call: &Call,
+        new: &Value,
+        old: Option<&Value>,
+    ) -> Result<Option<Write>, Status> {
+        match &call.kind.admission {
+            Some(admission) => admission.admit(self.store.as_ref(), new, old).await,
+            None => Ok(None),
+        }
+    }
+
     /// Waits until the snapshot has what was written, if it is about such things.
     pub(crate) async fn settle(&self, kind: &Registered, revision: Revision) {
         if kind.special.is_followed() {

@@ -53,6 +53,8 @@ pub use follower::{Define, define};
 pub use identity::Identity;
 pub use limits::Limits;
 pub use query::DryRun;
-pub use registry::{Backing, ContentIn, FieldOperator, Registered, Registry, Virtual, VirtualWrite, Written};
+pub use registry::{
+    Admission, Backing, ContentIn, FieldOperator, Registered, Registry, Virtual, VirtualWrite, Written,
+};
 pub use server::{Acting, ApiServer, Options};
 pub use status::Status;

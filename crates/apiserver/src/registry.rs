@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use lanai_api::{KindInfo, Scope, Serving, Verb, Version, schema};
-use lanai_store::{Key, Kind, Protection, Requirement, Revision, Stored};
+use lanai_store::{Key, Kind, Protection, Requirement, Revision, Store, Stored, Write};
 use serde_json::Value;
 
 use crate::identity::Identity;
@@ -27,6 +27,8 @@ pub struct Registered {
     pub special: Special,
     /// Who does its writes.
     pub backing: Backing,
+    /// Who looks at writes that the server does itself.
+    pub admission: Option<Arc<dyn Admission>>,
     /// Marks of the versions whose schemas have defaults: a row with the mark has them.
     filled: BTreeMap<String, String>,
 }
@@ -50,6 +52,19 @@ impl std::fmt::Debug for Backing {
             Self::Answered => "Answered",
         })
     }
+}
+
+/// What must hold beyond an object itself, for kinds whose rows the server writes.
+#[async_trait]
+pub trait Admission: std::fmt::Debug + Send + Sync {
+    /// Refuses an object, or says what is written together with it. Of two objects that exclude each other both write the same row, so that
+    /// one of the transactions fails; then this is asked again.
+    async fn admit(
+        &self,
+        store: &dyn Store,
+        new: &Value,
+        old: Option<&Value>,
+    ) -> Result<Option<Write>, Status>;
 }
 
 /// A write to a virtual kind. The server has checked who may, and that the objects fit their schema.
@@ -126,6 +141,12 @@ pub trait Virtual: Send + Sync {
         Status::method_not_allowed()
     }
 
+    /// Adds to the refusal of a write what only the keeper knows, as that somebody else was there a moment ago.
+    fn explain(&self, key: &Key, status: Status) -> Status {
+        let _ = key;
+        status
+    }
+
     /// Makes an object; returns it as its row has it.
     async fn create(&self, write: VirtualWrite, object: Value) -> Result<Written, Status>;
 
@@ -190,7 +211,13 @@ impl Registered {
             text.contains("\"default\":").then(|| (version.name.clone(), mark(&version.name, &text)))
         });
         let filled = filled.collect();
-        Ok(Self { info, rows, special, backing, filled })
+        Ok(Self { info, rows, special, backing, admission: None, filled })
+    }
+
+    /// The same kind with somebody who looks at its writes.
+    #[must_use]
+    pub fn admitted_by(self, admission: Arc<dyn Admission>) -> Self {
+        Self { admission: Some(admission), ..self }
     }
 
     /// True for kinds whose rows have other names of fields.

@@ -17,7 +17,7 @@ use crate::registry::{Backing, Registered};
 use crate::reply::{Reply, ReplyBody};
 use crate::reviews;
 use crate::server::Inner;
-use crate::status::Status;
+use crate::status::{Reason, Status};
 use crate::verbs::{create, delete, patch, read, update, watch};
 
 /// The verb of a request for objects.
@@ -112,7 +112,7 @@ fn other(inner: &Inner, path: &str, accept: Accept) -> Result<Reply, Status> {
         "/healthz" | "/livez" | "/healthz/ping" | "/livez/ping" => Ok(text("ok")),
         "/readyz" | "/readyz/ping" => {
             if inner.core.ending.is_cancelled() {
-                Err(Status::new(crate::status::Reason::ServiceUnavailable, "the server is ending"))
+                Err(Status::new(Reason::ServiceUnavailable, "the server is ending"))
             } else {
                 Ok(text("ok"))
             }
@@ -154,6 +154,18 @@ pub(crate) async fn kind(core: &Core, path: &ResourcePath) -> Result<Arc<Registe
 
 /// Does what is asked with objects.
 pub(crate) async fn objects(inner: &Inner, verb: Verb, call: &Call) -> Result<Reply, Status> {
+    let done = by_verb(inner, verb, call).await;
+    let (Err(status), Backing::Virtual(kept)) = (&done, &call.kind.backing) else { return done };
+    let is_late = matches!(status.reason, Reason::NotFound | Reason::Conflict);
+    let (Some(name), Verb::Update | Verb::Patch | Verb::Delete, true) = (&call.path.name, verb, is_late)
+    else {
+        return done;
+    };
+    let key = call.kind.key(call.namespace(), name)?;
+    done.map_err(|status| kept.explain(&key, status))
+}
+
+async fn by_verb(inner: &Inner, verb: Verb, call: &Call) -> Result<Reply, Status> {
     let core = &inner.core;
     check_place(verb, call)?;
     if let Some(name) = &call.path.subresource {

@@ -51,6 +51,11 @@ pub trait Controller: Send + Sync + 'static {
     /// What is to be looked at because of a change. Every change comes here, in order for each object; it must not wait.
     fn see(&self, change: &Change<'_>) -> Vec<Self::Key>;
 
+    /// Waits until something that is no object asks for keys to be looked at. It is dropped and called again, and must lose nothing by that.
+    async fn asked(&self) -> Vec<Self::Key> {
+        std::future::pending().await
+    }
+
     /// Makes a key as it should be, from what the API says now.
     ///
     /// # Errors

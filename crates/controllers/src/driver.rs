@@ -75,6 +75,10 @@ impl<C: Controller> Driven for Driver<C> {
                     self.with(|work| work.end(key, ended, Instant::now()));
                 }
                 () = self.woken.notified() => {}
+                keys = self.controller.asked() => {
+                    let now = Instant::now();
+                    self.with(|work| keys.into_iter().for_each(|key| work.push(key, now)));
+                }
                 () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {}
             }
         }

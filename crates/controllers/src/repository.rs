@@ -37,6 +37,10 @@ pub const POLL_EVERY: Duration = Duration::from_mins(1);
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 /// The longest pause after failures.
 const MAX_PAUSE: Duration = Duration::from_mins(5);
+/// How long until it is said again what waits for the remote, while something does.
+const PUSHING: Duration = Duration::from_secs(2);
+/// How many repositories are looked at, or let go, at the same time.
+pub const MAX_AT_ONCE: usize = 128;
 /// How long a deletion that is held up waits for the next try.
 const HELD_UP: Duration = Duration::from_secs(10);
 
@@ -49,26 +53,64 @@ pub struct Repositories {
     pub engine: Engine,
     /// The repositories by namespace, for credentials that change.
     known: Mutex<BTreeMap<String, BTreeSet<String>>>,
-    /// How often each failed in a row.
-    failures: Mutex<BTreeMap<Key, u32>>,
+    /// Those that failed the last time.
+    failures: Mutex<BTreeMap<Key, Failure>>,
+    /// Those that are looked at although it is not their time.
+    asked: Mutex<BTreeSet<Key>>,
+}
+
+/// How often one failed in a row, and until when it is left alone.
+struct Failure {
+    count: u32,
+    until: Timestamp,
+    generation: Option<i64>,
 }
 
 impl Repositories {
     /// With an engine.
     pub fn new(engine: Engine) -> Self {
-        Self { engine, known: Mutex::default(), failures: Mutex::default() }
+        Self { engine, known: Mutex::default(), failures: Mutex::default(), asked: Mutex::default() }
     }
 
-    fn failed(&self, key: &Key) -> Duration {
+    fn failed(&self, key: &Key, now: Timestamp, generation: Option<i64>) -> Duration {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = failures.entry(key.clone()).or_default();
-        let pause = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(*count)).min(MAX_PAUSE);
-        *count = count.saturating_add(1);
+        let count = failures.get(key).map_or(0, |failure| failure.count);
+        let pause = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(count)).min(MAX_PAUSE);
+        let until = now.checked_add(jiff::SignedDuration::try_from(pause).unwrap_or_default());
+        let failure = Failure { count: count.saturating_add(1), until: until.unwrap_or(now), generation };
+        failures.insert(key.clone(), failure);
         pause
     }
 
-    fn succeeded(&self, key: &Key) {
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    /// Whether it had failed before.
+    fn succeeded(&self, key: &Key) -> bool {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner).remove(key).is_some()
+    }
+
+    /// How long one that failed is still left alone.
+    fn rests(&self, key: &Key, now: Timestamp, generation: Option<i64>) -> Option<Duration> {
+        let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let failure = failures.get(key).filter(|failure| failure.generation == generation)?;
+        let left = Duration::try_from(failure.until.duration_since(now)).ok()?;
+        (!left.is_zero()).then_some(left)
+    }
+
+    /// Those that failed may have failed because of something that is another one now.
+    fn rest_no_longer(&self, keys: &[Key]) {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        for key in keys {
+            if let Some(failure) = failures.get_mut(key) {
+                failure.until = Timestamp::UNIX_EPOCH;
+            }
+        }
+    }
+
+    fn ask(&self, keys: &[Key]) {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).extend(keys.iter().cloned());
+    }
+
+    fn take_asked(&self, key: &Key) -> bool {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).remove(key)
     }
 }
 
@@ -76,8 +118,8 @@ impl Repositories {
 impl Controller for Repositories {
     type Key = Key;
     const NAME: &'static str = "repositories";
-    /// One that hangs must not hold up the others.
-    const AT_ONCE: usize = 16;
+    /// Those that hang must not hold up the others, and looking at one is mostly waiting.
+    const AT_ONCE: usize = MAX_AT_ONCE;
 
     fn see(&self, change: &Change<'_>) -> Vec<Key> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -101,7 +143,9 @@ impl Controller for Repositories {
             Change::There { kind, object } if kind.is("", "Secret") => {
                 let Some(namespace) = object.namespace.clone() else { return Vec::new() };
                 let names = known.get(&namespace).into_iter().flatten();
-                names.map(|name| (namespace.clone(), name.clone())).collect()
+                let keys: Vec<Key> = names.map(|name| (namespace.clone(), name.clone())).collect();
+                self.rest_no_longer(&keys);
+                keys
             }
             Change::There { .. }
             | Change::Gone { .. }
@@ -110,6 +154,14 @@ impl Controller for Repositories {
             | Change::Served(_)
             | Change::Withdrawn(_) => Vec::new(),
         }
+    }
+
+    async fn asked(&self) -> Vec<Key> {
+        let asked = self.engine.asked_for_look().await;
+        let keys: Vec<Key> =
+            asked.iter().map(|(namespace, name)| (namespace.to_string(), name.to_string())).collect();
+        self.ask(&keys);
+        keys
     }
 
     async fn reconcile(&self, context: &Context, key: &Key) -> Result<Next, Error> {
@@ -129,7 +181,7 @@ impl Controller for Repositories {
         if !one.has_finalizer() {
             one.hold().await?;
         }
-        self.look(key, one).await
+        self.look(context, key, one).await
     }
 }
 
@@ -144,7 +196,7 @@ struct One {
 
 impl Repositories {
     /// Looks at the remote, if it is time, and says what came of it.
-    async fn look(&self, key: &Key, one: One) -> Result<Next, Error> {
+    async fn look(&self, context: &Context, key: &Key, one: One) -> Result<Next, Error> {
         let schedule = match Schedule::of(&one.object.data) {
             Ok(schedule) => schedule,
             Err(why) => {
@@ -152,9 +204,12 @@ impl Repositories {
                 return Ok(Next::Done);
             }
         };
-        let due = schedule.due(&one.object, one.now);
-        if let Some(wait) = due {
+        let generation = one.object.metadata.generation;
+        let wait = schedule.due(&one.object, one.now).or_else(|| self.rests(key, one.now, generation));
+        let is_asked = self.take_asked(key);
+        if let Some(wait) = wait.filter(|_| !is_asked) {
             let outbox = self.outbox(&one).await;
+            let wait = sooner(wait, outbox.as_ref());
             one.tell(&Told { outbox, ..Told::unchanged() }).await?;
             return Ok(Next::After(wait));
         }
@@ -165,15 +220,18 @@ impl Repositories {
         let outbox = self.outbox(&one).await;
         match synced {
             Ok(report) => {
-                self.succeeded(key);
+                if self.succeeded(key) {
+                    self.engine.nudge(&one.namespace, &one.name);
+                }
                 let wait = schedule.next(one.now);
+                let next = sooner(wait, outbox.as_ref());
                 one.tell(&Told::ready(&one, &report, outbox, wait)).await?;
-                Ok(Next::After(wait))
+                Ok(Next::After(next))
             }
             // Something was written here meanwhile.
             Err(error) if error.reason == Reason::Overtaken => Ok(Next::After(Duration::from_millis(50))),
             Err(error) => {
-                let wait = self.failed(key);
+                let wait = self.failed(key, (context.clock)(), generation);
                 tracing::warn!(namespace = %one.namespace, repository = %one.name, %error, "a repository could not be looked at");
                 one.tell(&Told { outbox, ..Told::error(&error.message) }).await?;
                 Ok(Next::After(wait))
@@ -204,6 +262,14 @@ impl Repositories {
                 Ok(Next::After(HELD_UP))
             }
         }
+    }
+}
+
+/// While drafts are on their way, it is told soon that they have arrived.
+fn sooner(wait: Duration, outbox: Option<&OutboxReport>) -> Duration {
+    match outbox {
+        Some(report) if report.pending > 0 => wait.min(PUSHING),
+        Some(_) | None => wait,
     }
 }
 

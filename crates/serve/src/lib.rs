@@ -10,6 +10,7 @@
 //! | [`listen`] | TLS and HTTP |
 //! | [`kubeconfig`] | how clients find the server |
 //! | `packages` | package revisions in the API |
+//! | [`webhook`] | notifications of pushes |
 //! | `controllers` | what keeps the world as objects ask for it |
 //! | `bootstrap` | what is in every new store |
 //! | `journal` | the audit log as a file |
@@ -23,6 +24,7 @@ pub mod kubeconfig;
 pub mod listen;
 mod packages;
 pub mod server;
+pub mod webhook;
 
 pub use data::DataDirectory;
 pub use server::{Error, Options, PackageOptions, Server};

@@ -8,7 +8,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use lanai_apiserver::authenticate::identity_of_certificate;
-use lanai_apiserver::{ApiServer, Connection, Peer};
+use lanai_apiserver::{ApiServer, Body, Connection, Peer};
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::certificates::Shown;
+use crate::webhook::{self, Webhooks};
 
 /// How long a client has to say hello.
 pub const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
@@ -172,8 +173,28 @@ pub fn tls(shown: Arc<Shown>, authorities: Authorities) -> Result<Tls, String> {
     Ok(Tls { acceptor: TlsAcceptor::from(Arc::new(config)), verifier, authorities })
 }
 
+/// What is behind the connections.
+#[derive(Clone)]
+pub(crate) struct Doors {
+    /// The API.
+    pub(crate) api: ApiServer,
+    /// Notifications of pushes, where there are packages.
+    pub(crate) webhooks: Option<Arc<Webhooks>>,
+}
+
+impl Doors {
+    async fn handle(&self, request: http::Request<hyper::body::Incoming>) -> http::Response<Body> {
+        match &self.webhooks {
+            Some(webhooks) if request.uri().path().starts_with(webhook::PATH) => {
+                webhooks.answer(request).await
+            }
+            Some(_) | None => self.api.handle(request).await,
+        }
+    }
+}
+
 /// Accepts connections until the token, then lets requests end.
-pub async fn serve(listener: TcpListener, tls: Tls, server: ApiServer, stop: CancellationToken) {
+pub(crate) async fn serve(listener: TcpListener, tls: Tls, server: Doors, stop: CancellationToken) {
     let graceful = GracefulShutdown::new();
     let tasks = TaskTracker::new();
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
@@ -198,7 +219,8 @@ pub async fn serve(listener: TcpListener, tls: Tls, server: ApiServer, stop: Can
     drop(listener);
     // Watches end and writes are finished; connections without requests close at once.
     let ended =
-        tokio::time::timeout(ENDING_TIME, async { tokio::join!(server.end(), graceful.shutdown()) }).await;
+        tokio::time::timeout(ENDING_TIME, async { tokio::join!(server.api.end(), graceful.shutdown()) })
+            .await;
     if ended.is_err() {
         tracing::warn!("requests that did not end in time are cut off");
     }
@@ -222,13 +244,7 @@ async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> Option<Accepte
     }
 }
 
-async fn connection(
-    stream: TcpStream,
-    remote: SocketAddr,
-    tls: Arc<Tls>,
-    server: ApiServer,
-    watcher: Watcher,
-) {
+async fn connection(stream: TcpStream, remote: SocketAddr, tls: Arc<Tls>, server: Doors, watcher: Watcher) {
     let _ = stream.set_nodelay(true);
     let stream = match tokio::time::timeout(HANDSHAKE_TIME, tls.acceptor.accept(stream)).await {
         Ok(Ok(stream)) => stream,

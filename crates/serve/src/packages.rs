@@ -1,7 +1,10 @@
 //! Package revisions in the API: the engine does their writes.
 
 mod fields;
+mod overlap;
 mod status;
+
+pub(crate) use overlap::Overlap;
 
 use std::sync::Arc;
 
@@ -11,7 +14,7 @@ use lanai_apiserver::{
     Backing, ContentIn, DryRun, FieldOperator, Registered, Registry, Status, Virtual, VirtualWrite, Written,
 };
 use lanai_engine::{Answer, Caller, Engine, Route};
-use lanai_store::{Requirement, Revision, Stored};
+use lanai_store::{Key, Requirement, Revision, Stored};
 use lanai_types::{Namespace, ObjectName, Uid};
 use serde_json::{Value, json};
 
@@ -64,6 +67,14 @@ fn written(answer: Answer) -> Written {
     Written { object: answer.object, warnings: answer.warnings }
 }
 
+/// Says to whoever came too late that somebody else was there a moment ago.
+fn explain(engine: &Engine, key: &Key, status: Status) -> Status {
+    match engine.was_just_written(key.namespace(), key.name()) {
+        Some(said) if !status.message.contains(&said) => status::concurrent(status, said),
+        Some(_) | None => status,
+    }
+}
+
 fn version(object: &Value) -> String {
     object["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned()
 }
@@ -88,6 +99,10 @@ impl Virtual for Revisions {
         value: &str,
     ) -> Result<Option<Requirement>, Status> {
         fields::requirement(field, operator, value)
+    }
+
+    fn explain(&self, key: &Key, status: Status) -> Status {
+        explain(&self.0, key, status)
     }
 
     async fn create(&self, write: VirtualWrite, object: Value) -> Result<Written, Status> {
@@ -140,6 +155,10 @@ impl Virtual for Resources {
 
     fn not_allowed(&self, verb: Verb) -> Status {
         status::not_allowed("packagerevisionresources", verb)
+    }
+
+    fn explain(&self, key: &Key, status: Status) -> Status {
+        explain(&self.0, key, status)
     }
 
     async fn create(&self, _: VirtualWrite, _: Value) -> Result<Written, Status> {

@@ -22,7 +22,8 @@ use crate::certificates::{self, Authority, Pair, Shown};
 use crate::data::{DataDirectory, FileError, Readers};
 use crate::journal::Journal;
 use crate::kubeconfig;
-use crate::listen::{self, Authorities, Tls};
+use crate::listen::{self, Authorities, Doors, Tls};
+use crate::webhook::Webhooks;
 
 /// How often certificates are looked at, where nothing else is said.
 pub const RENEWAL_EVERY: Duration = Duration::from_hours(1);
@@ -120,6 +121,7 @@ pub struct Server {
     address: SocketAddr,
     tls: Tls,
     api: ApiServer,
+    webhooks: Option<Arc<Webhooks>>,
     engine: Option<Engine>,
     controllers: lanai_controllers::Options,
     renewal: Renewal,
@@ -161,6 +163,11 @@ impl Server {
             }
             None => None,
         };
+        let webhooks = engine.clone().map(|engine| {
+            let mut decoy = [0; 32];
+            (options.chance)(&mut decoy);
+            Arc::new(Webhooks::new(store.clone(), engine, decoy))
+        });
         let kinds = crate::controllers::kinds(&registry);
         let api = ApiServer::start(lanai_apiserver::Options {
             store,
@@ -192,7 +199,7 @@ impl Server {
         let renewal =
             Renewal { data, authority, shown, names, address, clock: options.clock, every: options.renewal };
         renewal.write_kubeconfig()?;
-        Ok(Self { listener, address, tls, api, engine, controllers, renewal })
+        Ok(Self { listener, address, tls, api, webhooks, engine, controllers, renewal })
     }
 
     /// Where it listens.
@@ -218,10 +225,10 @@ impl Server {
 
     /// Serves, and runs the controllers, until the token; then watches end, and requests are finished.
     pub async fn run(self, stop: CancellationToken) {
-        let Self { listener, tls, api, engine, controllers, renewal, .. } = self;
+        let Self { listener, tls, api, webhooks, engine, controllers, renewal, .. } = self;
         let renewing = tokio::spawn(renewal.run(stop.clone()));
         let controlling = tokio::spawn(lanai_controllers::run(controllers, stop.clone()));
-        listen::serve(listener, tls, api, stop).await;
+        listen::serve(listener, tls, Doors { api, webhooks }, stop).await;
         let _ = controlling.await;
         let _ = renewing.await;
         if let Some(engine) = engine {
@@ -307,7 +314,13 @@ fn registry() -> Result<Registry, Status> {
     for info in lanai_api::kinds::all() {
         let is_kept = info.allows(lanai_api::Verb::Get);
         let backing = if is_kept { Backing::Stored } else { Backing::Answered };
-        registry.insert(Registered::new(info.clone(), backing)?);
+        let registered = Registered::new(info.clone(), backing)?;
+        let is_repository = registered.rows.as_str() == lanai_engine::rows::REPOSITORIES;
+        registry.insert(if is_repository {
+            registered.admitted_by(Arc::new(crate::packages::Overlap))
+        } else {
+            registered
+        });
     }
     Ok(registry)
 }

@@ -6,6 +6,7 @@
 pub mod functions;
 pub mod history;
 mod manifests;
+pub mod objects;
 mod oracle;
 mod places;
 pub mod revisions;

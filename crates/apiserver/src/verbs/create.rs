@@ -57,6 +57,7 @@ pub(crate) async fn make(core: &Core, call: &Call, decoded: Decoded) -> Result<M
         }
         let holds = core.namespace_holds(call, &name).await?;
         let key = call.kind.key(call.namespace(), &name)?;
+        let admitted = core.admit(call, &object, None).await?;
         if call.options.dry_run == DryRun::All {
             if core.store.get(&key).await?.is_some() {
                 return Err(there_is_one(core, call, &key).await);
@@ -66,7 +67,7 @@ pub(crate) async fn make(core: &Core, call: &Call, decoded: Decoded) -> Result<M
         let fields = call.kind.row_fields(&object, &call.path.gv.version);
         let object = row::encode(object, fields, call.kind.protection());
         let write = Write::Create { key: key.clone(), object: object.clone() };
-        let writes = std::iter::once(write).chain(claim).collect();
+        let writes = std::iter::once(write).chain(claim).chain(admitted).collect();
         let transaction = Transaction { conditions: holds.into_iter().collect(), writes, blobs: Vec::new() };
         match core.store.commit(transaction).await {
             Ok(committed) => {
@@ -78,7 +79,7 @@ pub(crate) async fn make(core: &Core, call: &Call, decoded: Decoded) -> Result<M
             Err(Error::Conflict { key: found, .. }) if found == key && !is_generated => {
                 return Err(there_is_one(core, call, &key).await);
             }
-            // The namespace changed, another definition did, or the generated name is taken.
+            // The namespace changed, another definition did, so did what it must not exclude, or the generated name is taken.
             Err(Error::Conflict { .. }) if attempt < MAX_ATTEMPTS => {}
             Err(error) => return Err(error.into()),
         }

@@ -169,6 +169,10 @@ async fn remove(
         check_preconditions(call, name, options, &old)?;
         let new = terminated(call, options, &old);
         let is_released = meta::finalizers(&new).is_empty() && call.kind.special.is_released(&new);
+        if !is_released && new == old && options.dry_run == DryRun::No {
+            let revision = stored.revision;
+            return Ok(Deleted::Waiting(Item::Row(stored, revision)));
+        }
         if let Backing::Virtual(writer) = &call.kind.backing {
             let write =
                 VirtualWrite { key: key.clone(), dry_run: options.dry_run, ..virtual_write(call, name)? };
@@ -186,10 +190,6 @@ async fn remove(
         }
         if options.dry_run == DryRun::All {
             return Ok(if is_released { Deleted::Gone(stored) } else { Deleted::Waiting(Item::Value(new)) });
-        }
-        if !is_released && new == old {
-            let revision = stored.revision;
-            return Ok(Deleted::Waiting(Item::Row(stored, revision)));
         }
         let expected = stored.revision;
         let fields = call.kind.row_fields_again(&new, &stored);

@@ -156,8 +156,11 @@ async fn once(
     if let Backing::Virtual(writer) = &call.kind.backing {
         let write = virtual_write(call, call.name()?)?;
         if is_gone {
-            writer.delete(write, new.clone()).await?;
-            return silent(Changed::Gone(Item::Value(new)));
+            return match writer.delete(write, new.clone()).await {
+                Ok(()) => silent(Changed::Gone(Item::Value(new))),
+                Err(status) if status.is_overtaken() => Err(Attempt::Overtaken),
+                Err(status) => Err(status.into()),
+            };
         }
         return match writer.update(write, old, new).await {
             Ok(made) => Ok((Changed::To(Item::Value(made.object)), made.warnings)),
@@ -165,6 +168,7 @@ async fn once(
             Err(status) => Err(status.into()),
         };
     }
+    let admitted = if is_gone { None } else { core.admit(call, &new, Some(&old)).await? };
     if call.options.dry_run == DryRun::All {
         return silent(Changed::To(Item::Value(new)));
     }
@@ -176,7 +180,7 @@ async fn once(
     } else {
         Write::Update { key, expected, object: object.clone() }
     };
-    let writes = std::iter::once(write).chain(claim).collect();
+    let writes = std::iter::once(write).chain(claim).chain(admitted).collect();
     match core.store.commit(Transaction { writes, ..Transaction::default() }).await {
         Ok(committed) => {
             let revision = committed.revisions.first().copied().unwrap_or(expected);

@@ -3,7 +3,7 @@
 use lanai_api::Verb;
 use lanai_apiserver::Status;
 use lanai_apiserver::status::{GroupResource, Reason as ApiReason};
-use lanai_engine::error::About;
+use lanai_engine::error::{About, CONCURRENT};
 use lanai_engine::{Error, Reason};
 
 /// The answer for a failure of the engine.
@@ -34,12 +34,19 @@ pub(super) fn of(error: &Error) -> Status {
         Reason::Unknown => Status::new(ApiReason::Timeout, said).about(&resource, name).retry_after(1),
     };
     for cause in &error.causes {
-        if cause.reason == "ConcurrentRequest" {
-            status.message = format!("{}; {}", status.message, cause.message);
+        if cause.reason == CONCURRENT {
+            status = concurrent(status, cause.message.clone());
+            continue;
         }
         status = status.because(&cause.reason, cause.message.clone(), &cause.field);
     }
     status
+}
+
+/// The same for somebody who came too late.
+pub(super) fn concurrent(mut status: Status, said: String) -> Status {
+    status.message = format!("{}; {said}", status.message);
+    status.because(CONCURRENT, said, "")
 }
 
 /// The words of Porch for verbs that a kind has not.

@@ -1,6 +1,14 @@
 //! Package revisions, with kubectl, over a Git server that asks for a password.
 
+mod api;
+mod gate;
+mod hooks;
 mod namespace;
+mod overlaps;
+mod owners;
+mod random;
+mod remotes;
+mod watches;
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -96,6 +104,10 @@ impl Shop {
     }
 
     fn git(&self, repository: &str, arguments: &[&str]) -> String {
+        self.try_git(repository, arguments).unwrap_or_else(|error| panic!("git {arguments:?}: {error}"))
+    }
+
+    fn try_git(&self, repository: &str, arguments: &[&str]) -> Result<String, String> {
         let mut command = command(std::path::Path::new("git"));
         let output = command
             .current_dir(self.git.path().join(format!("{repository}.git")))
@@ -104,8 +116,8 @@ impl Shop {
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .output()
             .unwrap();
-        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
     }
 
     fn refs(&self, repository: &str) -> Vec<String> {
