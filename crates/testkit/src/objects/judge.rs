@@ -24,7 +24,7 @@ pub struct Summary {
 pub fn check(history: &History) -> Result<Summary, Vec<String>> {
     let mut found = Vec::new();
     let log = Log::of(history, &mut found);
-    let windows = Windows::of(&history.calls);
+    let windows = Windows::of(&history.calls, &log);
     let mut judged = Judged { log: &log, claimed: BTreeMap::new(), summary: Summary::default(), found };
     for call in &history.calls {
         judged.call(call, windows.of_call(call));
@@ -97,6 +97,8 @@ impl<'a> Log<'a> {
     /// Whether there is a number from one to another at which an object was so.
     fn was(&self, object: &str, (from, to): (u64, u64), so: impl Fn(Option<(u64, &State)>) -> bool) -> bool {
         let Some(states) = self.objects.get(object) else { return so(None) };
+        // Where no moment is left, the last that was known is asked.
+        let to = to.max(from.saturating_add(1));
         let inside = states.range((std::ops::Bound::Excluded(from), std::ops::Bound::Included(to)));
         so(self.at(object, from))
             || inside.into_iter().any(|(version, state)| so(state.map(|state| (*version, state))))
@@ -112,7 +114,25 @@ struct Windows {
 }
 
 impl Windows {
-    fn of(calls: &[Call]) -> Self {
+    fn of(calls: &[Call], log: &Log<'_>) -> Self {
+        let first = Self::with(calls, &[], &[]);
+        // Answers to deletions have no version. It is not below that of the first end that they can have been; where there is one only, it is that.
+        let (mut known, mut given) = (Vec::new(), Vec::new());
+        for call in calls {
+            let (Asked::Delete { object }, Answered::Gone) = (&call.asked, &call.answered) else { continue };
+            let Some(states) = log.objects.get(object.as_str()) else { continue };
+            let (from, to) = first.of_call(call);
+            let inside =
+                states.range((std::ops::Bound::Excluded(from), std::ops::Bound::Included(to.max(from + 1))));
+            let ends: Vec<u64> =
+                inside.filter(|(_, state)| state.is_none()).map(|(version, _)| *version).collect();
+            known.extend(ends.first().map(|version| (call.ended, *version)));
+            given.extend(ends.first().filter(|_| ends.len() == 1).map(|version| (call.began, *version)));
+        }
+        Self::with(calls, &known, &given)
+    }
+
+    fn with(calls: &[Call], known: &[(u64, u64)], given: &[(u64, u64)]) -> Self {
         let version = |call: &Call| match &call.answered {
             Answered::Done { version, .. }
             | Answered::Seen { version, .. }
@@ -124,8 +144,8 @@ impl Windows {
             | Answered::Refused
             | Answered::Unknown => None,
         };
-        let mut known: Vec<(u64, u64)> =
-            calls.iter().filter_map(|call| Some((call.ended, version(call)?))).collect();
+        let found = calls.iter().filter_map(|call| Some((call.ended, version(call)?)));
+        let mut known: Vec<(u64, u64)> = found.chain(known.iter().copied()).collect();
         known.sort_unstable();
         let mut highest = 0;
         for (_, version) in &mut known {
@@ -133,8 +153,8 @@ impl Windows {
             *version = highest;
         }
         let is_write = |call: &&Call| matches!(call.answered, Answered::Done { .. });
-        let mut given: Vec<(u64, u64)> =
-            calls.iter().filter(is_write).filter_map(|call| Some((call.began, version(call)?))).collect();
+        let found = calls.iter().filter(is_write).filter_map(|call| Some((call.began, version(call)?)));
+        let mut given: Vec<(u64, u64)> = found.chain(given.iter().copied()).collect();
         given.sort_unstable();
         let mut lowest = u64::MAX;
         for (_, version) in given.iter_mut().rev() {
@@ -182,8 +202,11 @@ impl<'a> Judged<'a> {
             (
                 Asked::Read { object } | Asked::Change { object, .. } | Asked::Delete { object },
                 Answered::Missing,
-            ) => (!self.log.was(object, window, |seen| seen.is_none()))
-                .then(|| format!("\"{object}\" was there all the time")),
+            ) => {
+                self.summary.reads += usize::from(matches!(call.asked, Asked::Read { .. }));
+                (!self.log.was(object, window, |seen| seen.is_none()))
+                    .then(|| format!("\"{object}\" was there all the time"))
+            }
             (Asked::Create { object, .. }, Answered::Exists) => {
                 self.summary.late += 1;
                 (!self.log.was(object, window, |seen| seen.is_some()))
@@ -392,8 +415,8 @@ mod tests {
         check_caught("a read of nothing", "was there all the time", |history| {
             history.calls[6].answered = Answered::Missing;
         });
-        check_caught("a refusal without a reason", "was at 12 all the time", |history| {
-            history.calls[5].answered = Answered::Modified;
+        check_caught("a refusal without a reason", "was at 16 all the time", |history| {
+            history.calls.push(call(12, 13, change("a", 16, "m9"), Answered::Modified));
         });
         check_caught("a write of nobody", "nobody put it there", |history| {
             history.calls.remove(1);

@@ -85,7 +85,6 @@ impl Player {
     }
 
     async fn create(&mut self, name: &str, package: &str, workspace: &str) {
-        let mark = self.mark();
         // From nothing, or from another one of the package, which may be there or not.
         let source = format!("mono.{package}.w{}", self.dice.throw(WORKSPACES));
         let task = if self.dice.throw(3) > 0 {
@@ -93,7 +92,11 @@ impl Player {
         } else {
             json!({"type": "edit", "edit": {"sourceRef": {"name": source}}})
         };
-        let mut object = revision("mono", package, workspace, &task);
+        self.make(name, &revision("mono", package, workspace, &task)).await;
+    }
+
+    async fn make(&mut self, name: &str, object: &Value) {
+        let (mark, mut object) = (self.mark(), object.clone());
         object["metadata"]["annotations"] = json!({MARK: mark});
         let began = self.recorder.begin();
         let answer = send(&self.client, "POST", REVISIONS, &object).await;
@@ -284,9 +287,9 @@ fn play(shop: &Shop, length: Duration, fault: Fault) -> (History, usize) {
             dice: Dice(0),
             fault: Fault::None,
         };
-        last.create(END, "end", "v1").await;
+        last.make(END, &revision("mono", "end", "v1", &Value::Null)).await;
         last.list().await;
-        while send(&client, "DELETE", &format!("{REVISIONS}/{END}"), &Value::Null).await.is_err() {}
+        send(&client, "DELETE", &format!("{REVISIONS}/{END}"), &Value::Null).await.unwrap();
         let mut heard = Vec::new();
         for watcher in watchers {
             heard.push(watcher.await.unwrap());
