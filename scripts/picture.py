@@ -12,9 +12,11 @@ import sys
 import tempfile
 
 COMMANDS = [
-    "kubectl get packagerevisions --field-selector spec.repository=production",
-    "kubectl get packagerevision production.shop.v2 -o jsonpath='{range .status.conflicts[*]}{.id}: was {.original}, upstream {.upstream}, ours {.local}, taken: {.chosen}{\"\\n\"}{end}'",
-    "kubectl patch packagerevision staging.checkout.v1 --type merge -p '{\"spec\":{\"lifecycle\":\"Proposed\"}}'",
+    "lanai rpkg get --repository production",
+    "lanai rpkg upgrade --all",
+    "lanai rpkg blame production.shop.v2 setters.yaml data.replicas",
+    "lanai rpkg propose staging.checkout.v1",
+    "kubectl get repositories -o name",
 ]
 WIDTH = 112
 LINE = 19
@@ -32,6 +34,7 @@ def run(lanai):
             environment = {
                 **os.environ,
                 "HOME": home,
+                "PATH": os.path.dirname(os.path.abspath(lanai)) + os.pathsep + os.environ["PATH"],
                 "KUBECONFIG": os.path.join(folder, "kubeconfig"),
                 "KUBECACHEDIR": os.path.join(folder, "kubectl-cache"),
             }

@@ -77,6 +77,11 @@ impl Message {
         &self.text
     }
 
+    /// What helps, if that is known.
+    pub fn help(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
     /// As those read it who called the program by this name.
     pub fn told_as(&self, persona: Persona) -> String {
         match persona {

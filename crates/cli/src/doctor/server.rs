@@ -78,7 +78,8 @@ pub(super) fn reach(
         Ok(client) => client,
         Err(Failure::NobodyReads) => return (Vec::new(), None),
         Err(Failure::Told(message)) => {
-            let mend = "start one with lanai serve, or name one with --kubeconfig FILE";
+            let mend =
+                message.help().unwrap_or("mend the kubeconfig, or name another one with --kubeconfig FILE");
             return (vec![Check::warning(NAME, message.text(), mend)], None);
         }
     };

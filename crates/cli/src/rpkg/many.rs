@@ -59,6 +59,7 @@ pub(super) fn each(
     }
     let mut failed = Vec::new();
     let mut code = Code::Several;
+    let mut first = None;
     for (at, name) in names.iter().enumerate() {
         if io.stop.is_asked() {
             return Err(stopped(names, at, io));
@@ -72,6 +73,7 @@ pub(super) fn each(
                 io.tell(&format!("{name} failed ({text})"));
                 // Several that failed for one reason have one page to read.
                 code = if failed.is_empty() || code == why { why } else { Code::Several };
+                first.get_or_insert_with(|| name.clone());
                 failed.push(text);
             }
         }
@@ -79,8 +81,19 @@ pub(super) fn each(
     match (failed.len(), server.persona) {
         (0, _) => Ok(Exit::Success),
         (_, Persona::Porchctl) => Err(Failure::of(code, format!("errors:\n  {}", failed.join("\n  ")))),
-        (1, _) if names.len() == 1 => Err(Failure::of(code, "nothing was done")),
-        (number, _) => Err(Failure::of(code, format!("{number} of {} failed", names.len()))),
+        (number, _) => {
+            let text = match (number, names.len()) {
+                (1, 1) => "nothing was done".to_owned(),
+                (number, all) => format!("{number} of {all} failed"),
+            };
+            let failure = Failure::of(code, text);
+            Err(match (code, first) {
+                (Code::FunctionFailed, Some(name)) => failure.hint(format!(
+                    "to run its pipeline here: lanai rpkg pull {name} FOLDER, then lanai fn render FOLDER --diff"
+                )),
+                _ => failure,
+            })
+        }
     }
 }
 
