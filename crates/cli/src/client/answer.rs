@@ -10,6 +10,8 @@ use crate::io::Io;
 
 /// The reason of causes that are conflicts of an upgrade.
 const MERGE_CONFLICT: &str = "MergeConflict";
+/// How it is told that something published is not deleted at once.
+const DELETION_WORDS: &str = "must be proposed for deletion";
 /// The reasons of causes that a pipeline gives.
 const RENDERING: [&str; 3] = ["FunctionResult", "FunctionFailed", "RenderFailed"];
 /// How it is told that functions of a pipeline cannot be run.
@@ -132,6 +134,8 @@ impl Refusal {
             return Code::Undecided;
         }
         match (self.code, self.reason.as_str()) {
+            // No rule forbids it, but the place of the revision in its life.
+            (403, _) if self.message.contains(DELETION_WORDS) => Code::Lifecycle,
             (401, _) => Code::Unauthorized,
             (403, _) => Code::Forbidden,
             (404, _) => Code::NotFound,
@@ -192,6 +196,34 @@ mod tests {
         check("", "the server answered 503 without a word");
         check("no backend\nmore", "the server answered 503: no backend");
         check("{\"kind\":\"Status\",\"message\":\"busy\"}", "busy");
+    }
+
+    #[test]
+    fn refusals_have_the_code_of_their_cause() {
+        let check = |code: u16, reason: &str, message: &str, causes: &[&str], expected: Code| {
+            let cause = |reason: &&str| Cause { reason: (*reason).to_owned(), ..Cause::default() };
+            let causes = causes.iter().map(cause).collect();
+            let refusal = Refusal { code, reason: reason.into(), message: message.into(), causes };
+            assert_eq!(refusal.cause(), expected, "{refusal:?}");
+        };
+        check(401, "Unauthorized", "", &[], Code::Unauthorized);
+        check(403, "Forbidden", "x", &[], Code::Forbidden);
+        check(403, "Forbidden", "published ones must be proposed for deletion", &[], Code::Lifecycle);
+        check(404, "NotFound", "", &[], Code::NotFound);
+        check(409, "AlreadyExists", "", &[], Code::AlreadyThere);
+        check(409, "Conflict", "", &[], Code::Stale);
+        check(422, "Invalid", "", &["FieldValueInvalid"], Code::Invalid);
+        check(422, "Invalid", "", &["FunctionResult"], Code::FunctionFailed);
+        check(
+            422,
+            "Invalid",
+            "a function cannot run, and none did: x",
+            &["RenderFailed"],
+            Code::FunctionUnknown,
+        );
+        check(500, "InternalError", "fn.render: pkg /: no", &[], Code::FunctionFailed);
+        check(429, "TooManyRequests", "", &[], Code::Unavailable);
+        check(500, "InternalError", "", &[], Code::ServerError);
     }
 
     #[test]
