@@ -56,5 +56,5 @@ pub use query::DryRun;
 pub use registry::{
     Admission, Backing, ContentIn, FieldOperator, Registered, Registry, Virtual, VirtualWrite, Written,
 };
-pub use server::{Acting, ApiServer, Options};
+pub use server::{Acting, ApiServer, Measure, Options};
 pub use status::Status;

@@ -118,8 +118,10 @@ fn other(inner: &Inner, path: &str, accept: Accept) -> Result<Reply, Status> {
             }
         }
         "/metrics" => {
-            let body = inner.metrics.text(inner.requests.open(), inner.watches.open()).into_bytes();
-            Ok(Reply::raw(Format::Text, ReplyBody::Whole(body)))
+            let mut text = inner.metrics.text(inner.requests.open(), inner.watches.open());
+            let measures = inner.measures.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+            text.extend(measures.iter().map(|measure| measure()));
+            Ok(Reply::raw(Format::Text, ReplyBody::Whole(text.into_bytes())))
         }
         "/openid/v1/jwks" => {
             let key = inner.authentication.tokens.as_ref().ok_or_else(Status::no_such_path)?;

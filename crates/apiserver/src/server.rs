@@ -61,6 +61,9 @@ pub struct Options {
     pub chance: Chance,
 }
 
+/// What another part of the process counts, in the text form of Prometheus: whole lines.
+pub type Measure = Arc<dyn Fn() -> String + Send + Sync>;
+
 /// The API as a service. Clones are the same server.
 ///
 /// A request has a [`Connection`] in its extensions, or an [`Identity`] if the caller is in this process and vouches for it.
@@ -75,6 +78,7 @@ pub(crate) struct Inner {
     pub requests: Gate,
     pub watches: Gate,
     pub metrics: Metrics,
+    pub measures: std::sync::Mutex<Vec<Measure>>,
     audit: Arc<dyn Audit>,
     writes: TaskTracker,
     follower: std::sync::Mutex<Option<JoinHandle<()>>>,
@@ -96,6 +100,7 @@ impl ApiServer {
             requests: Gate::new("requests", limits.max_requests, limits.max_requests_per_user),
             watches: Gate::new("watches", limits.max_watches, limits.max_watches_per_user),
             metrics: Metrics::default(),
+            measures: std::sync::Mutex::default(),
             audit,
             writes: TaskTracker::new(),
             follower: std::sync::Mutex::new(Some(task)),
@@ -112,6 +117,11 @@ impl ApiServer {
         if let Some(task) = task {
             let _ = task.await;
         }
+    }
+
+    /// From now on, `/metrics` has this as well.
+    pub fn measure(&self, more: Measure) {
+        self.inner.measures.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(more);
     }
 
     /// A service for a part of this process, which acts as somebody.

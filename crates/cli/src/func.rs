@@ -29,7 +29,8 @@ mod source;
 mod watching;
 mod work;
 
-pub use runtime::{DEFAULT_PREFIX as DEFAULT_IMAGE_PREFIX, NativeTags};
+pub(crate) use runtime::checked_prefix;
+pub use runtime::{DEFAULT_PREFIX as DEFAULT_IMAGE_PREFIX, NativeTags, version_of};
 
 use crate::failure::Failure;
 use crate::io::{Exit, Io};

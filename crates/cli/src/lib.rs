@@ -68,9 +68,9 @@ use failure::Failure;
 use persona::Persona;
 
 pub use demo::{DemoSettings, Then, Told};
-pub use func::{DEFAULT_IMAGE_PREFIX, NativeTags};
+pub use func::{DEFAULT_IMAGE_PREFIX, NativeTags, version_of};
 pub use io::{Audience, Colour, Exit, Io};
-pub use serve::{LimitSettings, LogFormat, NoServer, ServerSettings, Serving};
+pub use serve::{FunctionSettings, LimitSettings, LogFormat, NoServer, ServerSettings, Serving};
 pub use stop::{MAX_ENDING, Stop};
 
 /// Runs one command; the first argument is the program's name. Called `kpt`, it reads `.krmignore` as kpt does.

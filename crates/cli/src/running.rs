@@ -11,7 +11,7 @@ use lanai_evaluate::Evaluator;
 use lanai_process::Command;
 use lanai_remote::{GateLimits, Handler, Runner, Server, ServerOptions, Wrapper, WrapperLimits};
 use lanai_runner::{
-    Caller, Chain, Configured, Exec, ExecLimits, ExecMode, Launcher, Native, NativeScope, Policy,
+    Caller, Chain, Configured, Exec, ExecLimits, ExecMode, Launcher, Native, NativeScope, Policy, Programs,
     load_function_configs,
 };
 use lanai_types::ByteSize;
@@ -117,7 +117,7 @@ pub(crate) fn function_runner(
         let caller = Caller { environment, folder: local::absolute(Path::new(""), io)? };
         let programs = Exec { caller, mode: ExecMode::Caged(launcher), limits };
         let folder = local::absolute(&command.functions, io)?;
-        let configured = Arc::new(Configured::new(native.clone(), programs, folder));
+        let configured = Arc::new(Configured::new(native.clone(), Programs::Anywhere(programs, folder)));
         _follower = Some(follow(&local::absolute(configs, io)?, &prefix, &configured)?);
         evaluators.push(configured);
     }

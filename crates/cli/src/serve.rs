@@ -1,7 +1,7 @@
 //! `lanai serve` and `lanai kubeconfig`. The server itself is handed in by the binary.
 
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -11,9 +11,12 @@ use tokio_util::sync::CancellationToken;
 use crate::demo::{DemoSettings, Told};
 use crate::failure::{Code, Failure, cause};
 use crate::io::{Exit, Io};
+use crate::pkg::local;
 
 /// The address if nobody says another one.
 const LISTEN: &str = "127.0.0.1:7443";
+/// The namespace of functions if nobody says another one; Porch has the same.
+pub(crate) const FUNCTION_NAMESPACE: &str = "porch-fn-system";
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
@@ -35,6 +38,18 @@ pub(crate) struct Serve {
     /// The common name of such a proxy; can be given several times
     #[arg(long = "front-proxy-name", value_name = "NAME", requires = "front_proxy_ca")]
     pub front_proxy_names: Vec<String>,
+    /// A server that runs functions which do not come with the program, as lanai function-runner or Porch's
+    #[arg(long, value_name = "HOST:PORT")]
+    pub function_runner: Option<String>,
+    /// The folder of the programs that function configs name
+    #[arg(long, value_name = "FOLDER")]
+    pub functions: Option<PathBuf>,
+    /// The namespace whose function configs count [default: porch-fn-system]
+    #[arg(long, value_name = "NAMESPACE")]
+    pub function_namespace: Option<String>,
+    /// What stands before names of images that have no registry [default: ghcr.io/kptdev/krm-functions-catalog]
+    #[arg(long, value_name = "PREFIX")]
+    pub default_image_prefix: Option<String>,
     /// How log lines look
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,
@@ -69,6 +84,10 @@ struct Settings {
     token_file: Option<PathBuf>,
     front_proxy_ca: Option<PathBuf>,
     front_proxy_names: Vec<String>,
+    function_runner: Option<String>,
+    functions: Option<PathBuf>,
+    function_namespace: Option<String>,
+    default_image_prefix: Option<String>,
     limits: LimitSettings,
 }
 
@@ -86,6 +105,40 @@ pub struct LimitSettings {
     pub max_watches: Option<NonZeroUsize>,
     /// The same for one user.
     pub max_watches_per_user: Option<NonZeroUsize>,
+    /// Pipelines that run at the same time.
+    pub max_renders: Option<NonZeroUsize>,
+    /// How long one function may run, in seconds.
+    pub max_function_seconds: Option<NonZeroU64>,
+    /// The memory of a program that is run as a function.
+    pub max_function_memory: Option<lanai_types::ByteSize>,
+    /// What such a program may write.
+    pub max_function_output: Option<lanai_types::ByteSize>,
+    /// A message to or from a function runner.
+    pub max_function_message: Option<lanai_types::ByteSize>,
+}
+
+/// Who runs functions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionSettings {
+    /// The address of a function runner.
+    pub runner: Option<String>,
+    /// The folder of programs, as an absolute path.
+    pub programs: Option<PathBuf>,
+    /// The namespace whose `FunctionConfig`s count.
+    pub namespace: String,
+    /// What stands before names of images that have no registry.
+    pub image_prefix: String,
+}
+
+impl Default for FunctionSettings {
+    fn default() -> Self {
+        Self {
+            runner: None,
+            programs: None,
+            namespace: FUNCTION_NAMESPACE.to_owned(),
+            image_prefix: crate::DEFAULT_IMAGE_PREFIX.to_owned(),
+        }
+    }
 }
 
 /// What a server is started with.
@@ -103,6 +156,8 @@ pub struct ServerSettings {
     pub front_proxy_ca: Option<PathBuf>,
     /// Their names.
     pub front_proxy_names: Vec<String>,
+    /// Who runs functions.
+    pub functions: FunctionSettings,
     /// Limits.
     pub limits: LimitSettings,
     /// How log lines look.
@@ -195,7 +250,9 @@ fn settings(serve: &Serve, io: &Io<'_>) -> Result<ServerSettings, Failure> {
     };
     let either = |given: &Vec<String>, file: Vec<String>| if given.is_empty() { file } else { given.clone() };
     let place = |path: Option<PathBuf>| path.map(|path| io.folder.join(path));
+    let functions = functions(serve, &file, io)?;
     Ok(ServerSettings {
+        functions,
         data: data_dir(serve.data_dir.clone().or(file.data_dir), io)?,
         listen: serve.listen.or(file.listen).unwrap_or_else(|| LISTEN.parse().expect("an address of ours")),
         names: either(&serve.names, file.names),
@@ -204,6 +261,27 @@ fn settings(serve: &Serve, io: &Io<'_>) -> Result<ServerSettings, Failure> {
         front_proxy_names: either(&serve.front_proxy_names, file.front_proxy_names),
         limits: file.limits,
         log_format: serve.log_format,
+    })
+}
+
+fn functions(serve: &Serve, file: &Settings, io: &Io<'_>) -> Result<FunctionSettings, Failure> {
+    let usual = FunctionSettings::default();
+    let either = |given: &Option<String>, file: &Option<String>| given.clone().or_else(|| file.clone());
+    let programs = serve.functions.as_ref().or(file.functions.as_ref());
+    let namespace = either(&serve.function_namespace, &file.function_namespace).unwrap_or(usual.namespace);
+    if let Err(error) = namespace.parse::<lanai_types::Namespace>() {
+        return Err(Failure::of(Code::Serve, format!("the namespace of functions: {error}")));
+    }
+    let prefix = either(&serve.default_image_prefix, &file.default_image_prefix);
+    let image_prefix = match prefix {
+        Some(prefix) => crate::func::checked_prefix(&prefix)?,
+        None => usual.image_prefix,
+    };
+    Ok(FunctionSettings {
+        runner: either(&serve.function_runner, &file.function_runner),
+        programs: programs.map(|folder| local::absolute(folder, io)).transpose()?,
+        namespace,
+        image_prefix,
     })
 }
 

@@ -12,7 +12,7 @@ use crate::controller::Context;
 use crate::defaults::Defaults;
 use crate::definition::Definitions;
 use crate::driver::{Driven, drive};
-use crate::function_config::{FunctionConfigs, FunctionIndex};
+use crate::function_config::FunctionConfigs;
 use crate::garbage::Garbage;
 use crate::hub;
 use crate::kind::{Kind, Kinds};
@@ -29,8 +29,8 @@ pub struct Options {
     pub authority: String,
     /// Who looks at repositories of packages; without, nobody does.
     pub engine: Option<Engine>,
-    /// Where functions that are configured are told.
-    pub functions: FunctionIndex,
+    /// Who takes over which functions are configured; without, nobody does.
+    pub functions: Option<FunctionConfigs>,
     /// What time it is.
     pub clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
 }
@@ -42,8 +42,8 @@ fn all(options: &Options) -> Vec<Arc<dyn Driven>> {
         drive(Defaults { authority: options.authority.clone() }),
         drive(Garbage::default()),
         drive(Definitions::default()),
-        drive(FunctionConfigs { index: options.functions.clone() }),
     ];
+    all.extend(options.functions.clone().map(drive));
     all.extend(options.engine.clone().map(|engine| drive(Repositories::new(engine))));
     all
 }

@@ -21,7 +21,7 @@ use crate::fetch::self_lock;
 use crate::kptfile;
 use crate::object::{self, DRY_RUN_DIFF, Facts, LATEST, PUSH_ON_RENDER_FAILURE, Shown, Spec, Task};
 use crate::packages::{Around, Change, PackageId, around, check_new};
-use crate::rendering::{Kept, Render, render};
+use crate::rendering::{Kept, Render};
 use crate::repositories::Registered;
 use crate::rows;
 use crate::state::{Draft, DraftPush, Life, Stage, State, Version};
@@ -104,7 +104,7 @@ impl Engine {
         let mut kptfile = kptfile::read(&package)?;
         kptfile::patch_new(&mut kptfile, &spec)?;
         kptfile::write(&mut package, &kptfile)?;
-        let rendered = render(&self.inner.runtime, package, name.package().leaf()).await?;
+        let rendered = self.render(namespace, package, name.package().leaf()).await?;
         let failure = keep_or_refuse(&rendered, &object, name.as_str())?;
         let before = made.before.unwrap_or_else(|| Package::new(Limits::DEFAULT));
         let difference = (caller.dry_run == DryRun::Yes).then(|| diff::unified(&before, &rendered.package));

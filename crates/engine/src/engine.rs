@@ -1,6 +1,7 @@
 //! The engine: what all verbs share.
 
 use std::future::Future;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -21,7 +22,7 @@ use crate::journal::Pushes;
 use crate::locks::{Locks, Recent};
 use crate::outbox::Outbox;
 use crate::readiness::Readiness;
-use crate::rendering::Runtime;
+use crate::rendering::{Runtimes, Turns};
 use crate::repositories::Opened;
 use crate::rows;
 use crate::state::State;
@@ -38,7 +39,9 @@ pub struct Options {
     /// Where repositories of our own are, and bounds on pushes.
     pub settings: Settings,
     /// Who runs functions.
-    pub runtime: Runtime,
+    pub runtimes: Arc<dyn Runtimes>,
+    /// How many pipelines run at the same time; others wait.
+    pub max_renders: NonZeroUsize,
     /// Whether the server looks at gates.
     pub readiness: Readiness,
     /// What time it is.
@@ -89,7 +92,9 @@ pub(crate) struct Inner {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) repositories: Arc<Opened>,
     pub(crate) fetcher: Fetcher,
-    pub(crate) runtime: Runtime,
+    pub(crate) runtimes: Arc<dyn Runtimes>,
+    /// Turns to run a pipeline.
+    pub(crate) renders: Turns,
     pub(crate) readiness: Readiness,
     pub(crate) clock: Clock,
     /// Requests on one revision.
@@ -114,7 +119,7 @@ impl Engine {
     /// # Errors
     /// When the store cannot be read.
     pub async fn start(options: Options) -> Result<Self, Error> {
-        let Options { store, git, settings, runtime, readiness, clock } = options;
+        let Options { store, git, settings, runtimes, max_renders, readiness, clock } = options;
         let handle = tokio::runtime::Handle::current();
         let doubt = Arc::new(Doubt::default());
         let pushes = Arc::new(Pushes::new(store.clone(), handle.clone(), doubt.clone()));
@@ -133,7 +138,8 @@ impl Engine {
             store,
             repositories,
             fetcher,
-            runtime,
+            runtimes,
+            renders: Turns::new(max_renders),
             readiness,
             clock,
             requests: Locks::default(),

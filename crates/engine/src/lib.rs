@@ -48,7 +48,7 @@ pub use engine::{Answer, Caller, Clock, DryRun, Engine, Options};
 pub use error::{Error, Reason};
 pub use outbox::OutboxReport;
 pub use readiness::Readiness;
-pub use rendering::Runtime;
+pub use rendering::{Runtime, Runtimes};
 pub use sync::SyncReport;
 pub use unregister::OnlyHere;
 pub use update::Route;

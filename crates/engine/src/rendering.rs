@@ -1,19 +1,48 @@
 //! Running the pipeline of a package on behalf of the API.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use lanai_evaluate::{Evaluator, Grants};
 use lanai_krm::package::{OtherYaml, ReadOptions};
 use lanai_krm::{Kptfile, Package};
 use lanai_render::{
-    ExecPolicy, Failure, Options, Outcome, RenderLimits, Rendered, ResultList, StatusPolicy, Tags,
+    Cause, ExecPolicy, Failure, Options, Outcome, RenderLimits, Rendered, ResultList, StatusPolicy, Tags,
 };
+use lanai_store::Store;
+use lanai_types::Namespace;
 use serde_json::{Value, json};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::engine::Engine;
 use crate::error::{Error, Reason};
 use crate::state;
+
+/// How many pipelines run at the same time where nobody says otherwise; Porch's controllers have the same.
+pub const MAX_RENDERS: NonZeroUsize = NonZeroUsize::new(20).expect("it is not 0");
+
+/// Says who runs the functions of packages, by their namespace.
+#[async_trait]
+pub trait Runtimes: Send + Sync {
+    /// Who runs those of a namespace now. It is asked before each render, so that what changed counts at once.
+    ///
+    /// # Errors
+    /// When the store cannot be read. What is wrong with the settings of a namespace is no error here: then the runtime refuses
+    /// its functions, and says why.
+    async fn of(&self, store: &dyn Store, namespace: &Namespace) -> Result<Runtime, Error>;
+}
+
+/// The same for all namespaces.
+#[async_trait]
+impl Runtimes for Runtime {
+    async fn of(&self, _: &dyn Store, _: &Namespace) -> Result<Runtime, Error> {
+        Ok(self.clone())
+    }
+}
 
 /// Who runs functions, and how images are named.
 #[derive(Clone)]
@@ -69,18 +98,69 @@ pub fn says_failed(kptfile: &Kptfile) -> bool {
         .is_some_and(|condition| condition.status == lanai_krm::kptfile::ConditionStatus::False)
 }
 
-/// Runs the pipelines of a package. Dropping the future stops the functions.
-///
-/// # Errors
-/// Only when the work itself broke; all that a package can cause is in the answer.
-pub async fn render(runtime: &Runtime, package: Package, name: &str) -> Result<Render, Error> {
-    let stop = CancellationToken::new();
-    let _stops: DropGuard = stop.clone().drop_guard();
-    let (runtime, name) = (runtime.clone(), name.to_owned());
-    // Functions of ours are plain code: they would hold up others on a thread that serves requests.
-    let handle = tokio::runtime::Handle::current();
-    let work = tokio::task::spawn_blocking(move || handle.block_on(run(&runtime, package, name, stop)));
-    work.await.map_err(|error| Error::internal(format!("rendering broke off: {error}")))
+/// Turns to run a pipeline: so many at a time, in the order in which they were asked for.
+pub(crate) struct Turns {
+    room: Arc<Semaphore>,
+    most: usize,
+    waiting: AtomicUsize,
+}
+
+impl Turns {
+    pub(crate) fn new(most: NonZeroUsize) -> Self {
+        let most = most.get().min(Semaphore::MAX_PERMITS);
+        Self { room: Arc::new(Semaphore::new(most)), most, waiting: AtomicUsize::new(0) }
+    }
+
+    /// Waits for a turn. Whoever does not want to wait any longer drops the future.
+    async fn enter(&self) -> OwnedSemaphorePermit {
+        struct Waits<'a>(&'a AtomicUsize);
+        impl Drop for Waits<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let _waits = Waits(&self.waiting);
+        self.room.clone().acquire_owned().await.expect("nobody closes it")
+    }
+
+    /// How many have a turn, and how many wait for one.
+    fn load(&self) -> (usize, usize) {
+        (self.most - self.room.available_permits(), self.waiting.load(Ordering::Relaxed))
+    }
+}
+
+impl Engine {
+    /// How many pipelines run, and how many wait for their turn.
+    pub fn renders(&self) -> (usize, usize) {
+        self.inner.renders.load()
+    }
+
+    /// Runs the pipelines of a package. Dropping the future stops the functions. So many pipelines run at a time as the engine was told;
+    /// others wait for their turn, in the order in which they came.
+    ///
+    /// # Errors
+    /// Only when the work itself broke; all that a package can cause is in the answer.
+    pub(crate) async fn render(
+        &self,
+        namespace: &Namespace,
+        package: Package,
+        name: &str,
+    ) -> Result<Render, Error> {
+        let broke = |error: &dyn std::fmt::Display| Error::internal(format!("rendering broke off: {error}"));
+        let turn = self.inner.renders.enter().await;
+        let runtime = self.inner.runtimes.of(self.inner.store.as_ref(), namespace).await?;
+        let stop = CancellationToken::new();
+        let _stops: DropGuard = stop.clone().drop_guard();
+        let name = name.to_owned();
+        // Functions of ours are plain code: they would hold up others on a thread that serves requests.
+        let handle = tokio::runtime::Handle::current();
+        let work = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            handle.block_on(run(&runtime, package, name, stop))
+        });
+        work.await.map_err(|error| broke(&error))
+    }
 }
 
 async fn run(runtime: &Runtime, package: Package, name: String, cancel: CancellationToken) -> Render {
@@ -150,6 +230,13 @@ fn failed(failure: &Failure, results: &ResultList) -> Failed {
                 field: String::new(),
             });
         }
+    }
+    if let Cause::Unrunnable(unrunnable) = &failure.cause {
+        causes.extend(unrunnable.functions.iter().map(|function| crate::error::Cause {
+            reason: "FunctionUnusable".to_owned(),
+            message: format!("{}: {}", function.function, function.obstacle),
+            field: function.file.to_string(),
+        }));
     }
     if causes.is_empty() {
         let message = failure.to_string();

@@ -17,7 +17,7 @@ use crate::files;
 use crate::kptfile;
 use crate::object::{self, Facts, PUSH_ON_RENDER_FAILURE, Shown, Spec};
 use crate::read::view;
-use crate::rendering::{Kept, Render, render};
+use crate::rendering::{Kept, Render};
 use crate::repositories::Registered;
 use crate::state::{Draft, DraftPush, Life, Rendered, State, Version, behind};
 use crate::tasks::RENDER;
@@ -79,7 +79,7 @@ impl Engine {
         if wanted == before && draft.rendered == Rendered::Passed {
             return Ok(view(&loaded.object, &loaded.state, &before).into());
         }
-        let rendered = render(&self.inner.runtime, wanted, name.package().leaf()).await?;
+        let rendered = self.render(namespace, wanted, name.package().leaf()).await?;
         let keeps = object::annotation(&loaded.object, PUSH_ON_RENDER_FAILURE) == Some("true");
         let failure = match &rendered.failure {
             None => None,

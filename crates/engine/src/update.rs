@@ -13,7 +13,7 @@ use crate::kptfile;
 use crate::locks::Held;
 use crate::object::{self, LATEST, PUSH_ON_RENDER_FAILURE, Spec};
 use crate::readiness;
-use crate::rendering::{Kept, Render, render};
+use crate::rendering::{Kept, Render};
 use crate::repositories::Registered;
 use crate::save::{Saved, describe_draft, named};
 use crate::state::{Deletion, Draft, Life, Rendered, Stage, State};
@@ -86,7 +86,7 @@ impl Engine {
         let needs_render = package != before || (is_proposed && draft.rendered != Rendered::Passed);
         let mut failure = None;
         let (saved, package) = if needs_render {
-            let rendered = render(&self.inner.runtime, package, name.package().leaf()).await?;
+            let rendered = self.render(&loaded.namespace, package, name.package().leaf()).await?;
             let keeps = object::annotation(&new, PUSH_ON_RENDER_FAILURE) == Some("true") && !is_proposed;
             failure = match &rendered.failure {
                 None => None,

@@ -8,14 +8,16 @@ use std::time::Duration;
 
 use lanai_apiserver::Limits;
 use lanai_cli::{DemoSettings, LogFormat, ServerSettings, Serving, Then, Told};
-use lanai_runner::{ExecLimits, Launcher, Native, NativeScope, Policy};
+use lanai_controllers::function_config::FunctionConfigs;
+use lanai_runner::ExecLimits;
+use lanai_runtimes::Functions;
 use lanai_serve::{Options, PackageOptions, Server};
 use ring::rand::{SecureRandom, SystemRandom};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
-/// How long one function of a pipeline may run.
-const FUNCTION_TIME: Duration = Duration::from_mins(5);
+/// The results of functions, in the data directory.
+const RESULTS: &str = "results";
 
 /// The server that comes with this program.
 pub(crate) struct Here;
@@ -31,7 +33,7 @@ impl Serving for Here {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("no threads can be had: {error}"))?;
         runtime.block_on(async {
-            let server = Server::start(options(settings)).await.map_err(|error| chain(&error))?;
+            let server = Server::start(options(settings)?).await.map_err(|error| chain(&error))?;
             ready(server.address());
             server.run(stop).await;
             Ok(())
@@ -48,7 +50,7 @@ impl Serving for Here {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("no threads can be had: {error}"))?;
         runtime.block_on(async {
-            let server = Server::start(options(settings.server)).await.map_err(|error| chain(&error))?;
+            let server = Server::start(options(settings.server)?).await.map_err(|error| chain(&error))?;
             let (address, client) = (server.address(), server.client("lanai-demo"));
             let end = stop.child_token();
             let serving = tokio::spawn(server.run(end.clone()));
@@ -95,7 +97,8 @@ fn log(format: LogFormat) {
     };
 }
 
-fn options(settings: ServerSettings) -> Options {
+fn options(settings: ServerSettings) -> Result<Options, String> {
+    let packages = packages(&settings)?;
     let given = settings.limits;
     let usual = Limits::DEFAULT;
     let limits = Limits {
@@ -111,7 +114,7 @@ fn options(settings: ServerSettings) -> Options {
         ..usual
     };
     let random = SystemRandom::new();
-    Options {
+    Ok(Options {
         data: settings.data,
         listen: settings.listen,
         names: settings.names,
@@ -119,31 +122,57 @@ fn options(settings: ServerSettings) -> Options {
         front_proxy_authority: settings.front_proxy_ca,
         front_proxies: settings.front_proxy_names,
         limits,
-        packages: Some(packages()),
+        packages: Some(packages),
         renewal: lanai_serve::server::RENEWAL_EVERY,
         clock: Arc::new(jiff::Timestamp::now),
         chance: Arc::new(move |bytes| random.fill(bytes).expect("the system has random numbers")),
-    }
+    })
 }
 
-/// Packages are rendered with the functions of this program; those that run what users wrote run in a cage.
-fn packages() -> PackageOptions {
-    let mut native = Native::new(lanai_runner::functions(), NativeScope::Catalog);
-    if let Ok(program) = std::env::current_exe() {
-        native = native.isolated(Launcher::new(&program, Policy::BestEffort), ExecLimits::default());
-    }
+/// Functions run by the chain of `lanai-runtimes`, as the settings say.
+fn packages(settings: &ServerSettings) -> Result<PackageOptions, String> {
+    let program = std::env::current_exe().map_err(|error| {
+        format!("functions cannot be caged: it is not known where this program is: {error}")
+    })?;
+    let given = &settings.limits;
+    let usual = lanai_runtimes::Limits::DEFAULT;
+    let limits = lanai_runtimes::Limits {
+        function_time: given
+            .max_function_seconds
+            .map_or(usual.function_time, |seconds| Duration::from_secs(seconds.get())),
+        max_message: given.max_function_message.unwrap_or(usual.max_message),
+        exec: ExecLimits {
+            max_memory: given.max_function_memory.unwrap_or(usual.exec.max_memory),
+            max_output: given.max_function_output.unwrap_or(usual.exec.max_output),
+            ..usual.exec
+        },
+    };
+    let functions = Functions::new(lanai_runtimes::Settings {
+        version: lanai_cli::version_of(Some(&program)),
+        program,
+        environment: std::env::vars_os().collect(),
+        functions: settings.functions.programs.clone(),
+        function_runner: settings.functions.runner.clone(),
+        image_prefix: settings.functions.image_prefix.clone(),
+        tags: Arc::new(lanai_cli::NativeTags),
+        results: Some(settings.data.join(RESULTS)),
+        limits,
+    })?;
+    let functions = Arc::new(functions);
+    let (assigned, counted) = (Arc::clone(&functions), Arc::clone(&functions));
     let names = ["PATH", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy"];
     let environment = names.iter().filter_map(|name| Some(((*name).into(), std::env::var_os(name)?)));
-    PackageOptions {
-        runtime: lanai_engine::Runtime {
-            evaluator: Arc::new(native),
-            tags: Arc::new(lanai_cli::NativeTags),
-            image_prefix: lanai_cli::DEFAULT_IMAGE_PREFIX.to_owned(),
-            max_function_time: FUNCTION_TIME,
+    Ok(PackageOptions {
+        runtimes: functions,
+        max_renders: given.max_renders.unwrap_or(lanai_engine::rendering::MAX_RENDERS),
+        functions: FunctionConfigs {
+            namespace: settings.functions.namespace.clone(),
+            assign: Arc::new(move |objects| assigned.assign(objects)),
         },
+        metrics: Arc::new(move || counted.metrics()),
         readiness: lanai_engine::Readiness::Enforced,
         environment: environment.collect(),
-    }
+    })
 }
 
 fn chain(error: &dyn std::error::Error) -> String {

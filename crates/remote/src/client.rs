@@ -58,8 +58,7 @@ impl Remote {
     /// # Errors
     /// When that is no address.
     pub fn new(address: &str, options: RemoteOptions) -> Result<Self, String> {
-        let url = if address.contains("://") { address.to_owned() } else { format!("http://{address}") };
-        let endpoint = Endpoint::from_shared(url).map_err(|cause| format!("\"{address}\": {cause}"))?;
+        let endpoint = endpoint(address)?;
         let channel = endpoint
             .connect_timeout(options.max_connect_time)
             .http2_keep_alive_interval(options.keep_alive)
@@ -67,6 +66,14 @@ impl Remote {
             .tcp_nodelay(true)
             .connect_lazy();
         Ok(Self { channel, address: address.to_owned(), options })
+    }
+
+    /// Whether a text is such an address.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn check(address: &str) -> Result<(), String> {
+        endpoint(address).map(drop)
     }
 
     async fn ask(
@@ -162,6 +169,11 @@ impl Evaluator for Remote {
             FunctionRef::Exec(_) => Outlook::Unknown,
         }
     }
+}
+
+fn endpoint(address: &str) -> Result<Endpoint, String> {
+    let url = if address.contains("://") { address.to_owned() } else { format!("http://{address}") };
+    Endpoint::from_shared(url).map_err(|cause| format!("\"{address}\": {cause}"))
 }
 
 fn chain(error: &dyn std::error::Error) -> String {

@@ -32,6 +32,7 @@ pub use metrics::Metrics;
 pub use server::{Error, Server, ServerOptions};
 pub use service::Handler;
 pub use status::Details;
+pub use tonic::Code;
 pub use wrapper::{Wrapper, WrapperLimits};
 
 use lanai_types::ByteSize;

@@ -49,12 +49,18 @@ impl Metrics {
 
     /// All of it, as text. `load` is how many calls run and wait.
     pub fn text(&self, load: (usize, usize)) -> String {
-        const NAME: &str = "lanai_function_duration_seconds";
         let (running, waiting) = load;
-        let mut text = format!(
+        format!(
             "# TYPE lanai_functions_running gauge\nlanai_functions_running {running}\n\
-             # TYPE lanai_functions_waiting gauge\nlanai_functions_waiting {waiting}\n# TYPE {NAME} histogram\n"
-        );
+             # TYPE lanai_functions_waiting gauge\nlanai_functions_waiting {waiting}\n{}",
+            self.durations()
+        )
+    }
+
+    /// The durations alone.
+    pub fn durations(&self) -> String {
+        const NAME: &str = "lanai_function_duration_seconds";
+        let mut text = format!("# TYPE {NAME} histogram\n");
         for (label, series) in &*self.calls.lock().unwrap_or_else(PoisonError::into_inner) {
             let labels = format!(
                 "evaluator=\"{}\",image=\"{}\",code=\"{}\"",

@@ -1,7 +1,7 @@
 //! Functions that `FunctionConfig` objects assign to somebody on this machine.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use async_trait::async_trait;
@@ -12,26 +12,67 @@ use lanai_krm::Resource;
 use lanai_types::quote::Quoted;
 
 use crate::function_config::{Executor, FunctionConfig, FunctionConfigs, Match, Problem};
-use crate::{Exec, Native};
+use crate::{Exec, ExecLimits, Native};
 
 /// Runs what `FunctionConfig` objects assign to functions of ours and to programs. It does not know others, nor those of pods.
 pub struct Configured {
-    configs: RwLock<Arc<FunctionConfigs>>,
+    configs: Arc<RwLock<Arc<FunctionConfigs>>>,
     native: Native,
-    programs: Exec,
-    /// Where programs are.
-    folder: PathBuf,
+    programs: Programs,
+}
+
+/// Which programs objects may name.
+#[derive(Clone, Debug)]
+pub enum Programs {
+    /// None: there is no folder of programs.
+    None,
+    /// Those below a folder, and others by their absolute paths. For objects that only the owner of the machine writes.
+    Anywhere(Exec, PathBuf),
+    /// Those below a folder, and no others.
+    Below(Exec, PathBuf),
 }
 
 impl Configured {
-    /// By these functions of ours, and by programs below a folder. Nothing is assigned yet.
-    pub fn new(native: Native, programs: Exec, folder: impl Into<PathBuf>) -> Self {
-        Self { configs: RwLock::default(), native, programs, folder: folder.into() }
+    /// By these functions of ours, and by these programs. Nothing is assigned yet.
+    pub fn new(native: Native, programs: Programs) -> Self {
+        Self { configs: Arc::default(), native, programs }
+    }
+
+    /// The same with other limits. What is assigned to one is assigned to both.
+    #[must_use]
+    pub fn limited(&self, limits: ExecLimits) -> Self {
+        let exec = |exec: &Exec| Exec { limits, ..exec.clone() };
+        let programs = match &self.programs {
+            Programs::None => Programs::None,
+            Programs::Anywhere(programs, folder) => Programs::Anywhere(exec(programs), folder.clone()),
+            Programs::Below(programs, folder) => Programs::Below(exec(programs), folder.clone()),
+        };
+        let native = self.native.clone().limited(limits);
+        Self { configs: Arc::clone(&self.configs), native, programs }
     }
 
     /// From now on, these objects count. Calls that run go on.
     pub fn assign(&self, configs: FunctionConfigs) {
         *self.configs.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(configs);
+    }
+
+    /// Why an object could not be used as a whole now, if it could not: a function that is not there, a program that cannot be started.
+    pub fn obstacle(&self, object: &FunctionConfig) -> Option<String> {
+        let native = object.native.as_ref().and_then(|native| {
+            let named = FunctionRef::Image(native.id.clone());
+            match self.native.foresee(&named, &Grants::default()) {
+                Outlook::Runs => None,
+                Outlook::Unknown => Some(unknown(&object.name, &native.id)),
+                Outlook::Cannot(why) => Some(why),
+            }
+        });
+        native.or_else(|| match self.command(&object.binary.as_ref()?.path) {
+            Err(why) => Some(why),
+            Ok((programs, command)) => match programs.foresee(&command, &Grants::default()) {
+                Outlook::Runs | Outlook::Unknown => None,
+                Outlook::Cannot(why) => Some(why),
+            },
+        })
     }
 
     fn find(&self, function: &FunctionRef) -> Option<Match> {
@@ -40,11 +81,31 @@ impl Configured {
         configs.find(image).filter(|found| found.executor != Executor::Pod).cloned()
     }
 
-    /// The command line of a program.
-    fn command(&self, path: &str) -> FunctionRef {
-        let path = self.folder.join(path).display().to_string();
-        let quoted = format!("'{}'", path.replace('\'', r"'\''"));
-        FunctionRef::Exec(quoted)
+    /// Where a program is, and who runs it; or why it may not.
+    fn program(&self, path: &str) -> Result<(&Exec, PathBuf), String> {
+        match &self.programs {
+            Programs::None => {
+                Err(format!("the program {} cannot run: there is no folder of functions here", Quoted(path)))
+            }
+            Programs::Anywhere(programs, folder) => Ok((programs, folder.join(path))),
+            Programs::Below(programs, folder) => {
+                let joined = folder.join(path);
+                let is_below = joined.starts_with(folder)
+                    && !joined.components().any(|part| part == Component::ParentDir);
+                if !is_below {
+                    let why = "it is not below the folder of functions";
+                    return Err(format!("the program {} cannot run: {why}", Quoted(path)));
+                }
+                Ok((programs, joined))
+            }
+        }
+    }
+
+    /// The command line of a program, and who runs it; or why it may not.
+    fn command(&self, path: &str) -> Result<(&Exec, FunctionRef), String> {
+        let (programs, path) = self.program(path)?;
+        let quoted = format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
+        Ok((programs, FunctionRef::Exec(quoted)))
     }
 }
 
@@ -63,8 +124,8 @@ impl Evaluator for Configured {
                 }
             }
             Executor::Binary(path) => {
-                let named = Request { function: self.command(&path), ..request };
-                self.programs.evaluate(named, deadline).await
+                let (programs, function) = self.command(&path).map_err(Error::Refused)?;
+                programs.evaluate(Request { function, ..request }, deadline).await
             }
             Executor::Pod => Err(Error::NotFound(Box::new(request))),
         }
@@ -84,7 +145,10 @@ impl Evaluator for Configured {
                 Outlook::Unknown => Outlook::Cannot(unknown(&found.config, &id)),
                 outlook => outlook,
             },
-            Executor::Binary(path) => self.programs.foresee(&self.command(&path), grants),
+            Executor::Binary(path) => match self.command(&path) {
+                Ok((programs, command)) => programs.foresee(&command, grants),
+                Err(why) => Outlook::Cannot(why),
+            },
             Executor::Pod => Outlook::Unknown,
         }
     }
@@ -94,8 +158,8 @@ impl Evaluator for Configured {
         match found.executor {
             Executor::Native(id) => self.native.identify(&FunctionRef::Image(id), grants).await,
             Executor::Binary(path) if found.deterministic && *grants == Grants::default() => {
-                let content = fs::read(self.folder.join(&path));
-                match content {
+                let content = self.program(&path).map_err(std::io::Error::other);
+                match content.and_then(|(_, path)| fs::read(path)) {
                     Ok(content) => Identity::Fixed(InputDigest::new().part("binary").part(content).finish()),
                     Err(cause) => Identity::Volatile(format!("{}: {cause}", Quoted(&path))),
                 }

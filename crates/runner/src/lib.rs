@@ -28,7 +28,7 @@ pub use caching::{Caching, Explained, Explanation};
 pub use caged::Launcher;
 pub use caller::{Caller, without_detours};
 pub use chain::Chain;
-pub use configured::{Configured, load_function_configs};
+pub use configured::{Configured, Programs, load_function_configs};
 pub use exec::{Exec, ExecMode};
 pub use functions::functions;
 pub use helm::{Helm, about_helm};

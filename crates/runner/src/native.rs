@@ -66,6 +66,13 @@ impl Native {
         Self { isolation: Some(isolation), ..self }
     }
 
+    /// The same with other limits on what runs in cages.
+    #[must_use]
+    pub fn limited(self, limits: ExecLimits) -> Self {
+        let isolation = self.isolation.map(|isolation| Isolation { limits, ..isolation });
+        Self { isolation, ..self }
+    }
+
     fn find(&self, image: &str) -> Option<&'static dyn Function> {
         match self.scope {
             NativeScope::Catalog => find_in(&self.functions, image),

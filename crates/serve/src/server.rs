@@ -8,10 +8,10 @@ use std::time::Duration;
 use lanai_apiserver::identity::MASTERS;
 use lanai_apiserver::tokens::{BadKey, TokenKey};
 use lanai_apiserver::{
-    ApiServer, Authentication, Backing, Chance, Clock, Identity, Limits, Registered, Registry, StaticTokens,
-    Status,
+    ApiServer, Authentication, Backing, Chance, Clock, Identity, Limits, Measure, Registered, Registry,
+    StaticTokens, Status,
 };
-use lanai_controllers::function_config::FunctionIndex;
+use lanai_controllers::function_config::FunctionConfigs;
 use lanai_engine::Engine;
 use lanai_store::sqlite::{self, OpenError};
 use lanai_store::{SqliteStore, Store};
@@ -63,7 +63,13 @@ pub struct Options {
 /// What a server needs for packages.
 pub struct PackageOptions {
     /// Who runs functions.
-    pub runtime: lanai_engine::Runtime,
+    pub runtimes: Arc<dyn lanai_engine::Runtimes>,
+    /// How many pipelines run at the same time.
+    pub max_renders: std::num::NonZeroUsize,
+    /// Who takes over which functions are configured.
+    pub functions: FunctionConfigs,
+    /// What is counted of functions.
+    pub metrics: Measure,
     /// Whether the server looks at gates.
     pub readiness: lanai_engine::Readiness,
     /// The environment for ssh and for proxies.
@@ -155,9 +161,13 @@ impl Server {
             Authorities::from_pem(&authority.certificate, front_proxy.as_deref()).map_err(Error::Tls)?;
         let audit = Arc::new(Journal::new(data.append("audit.log")?));
         let mut registry = registry()?;
+        let (mut functions, mut measures) = (None, Vec::new());
         let engine = match options.packages.take() {
             Some(packages) => {
+                functions = Some(packages.functions.clone());
+                measures.push(packages.metrics.clone());
                 let engine = engine(&data, store.clone(), packages, &options).await?;
+                measures.push(renders(&engine));
                 crate::packages::register(&mut registry, &engine)?;
                 Some(engine)
             }
@@ -180,6 +190,9 @@ impl Server {
             chance: options.chance.clone(),
         })
         .await?;
+        for measure in measures {
+            api.measure(measure);
+        }
         crate::bootstrap::run(&api).await.map_err(Error::Bootstrap)?;
         let refused = |source| Error::Listen { address: options.listen, source };
         let listener = TcpListener::bind(options.listen).await.map_err(refused)?;
@@ -193,7 +206,7 @@ impl Server {
             kinds,
             authority: authority.certificate.clone(),
             engine: engine.clone(),
-            functions: FunctionIndex::default(),
+            functions,
             clock: options.clock.clone(),
         };
         let renewal =
@@ -216,11 +229,6 @@ impl Server {
     /// The API, for parts of this process.
     pub fn api(&self) -> ApiServer {
         self.api.clone()
-    }
-
-    /// Which functions are configured, for parts of this process.
-    pub fn functions(&self) -> FunctionIndex {
-        self.controllers.functions.clone()
     }
 
     /// Serves, and runs the controllers, until the token; then watches end, and requests are finished.
@@ -302,11 +310,24 @@ async fn engine(
         store,
         git,
         settings,
-        runtime: packages.runtime,
+        runtimes: packages.runtimes,
+        max_renders: packages.max_renders,
         readiness: packages.readiness,
         clock: options.clock.clone(),
     });
     Ok(engine.await?)
+}
+
+/// How many pipelines run and wait.
+fn renders(engine: &Engine) -> Measure {
+    let engine = engine.clone();
+    Arc::new(move || {
+        let (running, waiting) = engine.renders();
+        format!(
+            "# TYPE lanai_renders_running gauge\nlanai_renders_running {running}\n\
+             # TYPE lanai_renders_waiting gauge\nlanai_renders_waiting {waiting}\n"
+        )
+    })
 }
 
 fn registry() -> Result<Registry, Status> {

@@ -13,7 +13,7 @@ const MERGE_CONFLICT: &str = "MergeConflict";
 /// How it is told that something published is not deleted at once.
 const DELETION_WORDS: &str = "must be proposed for deletion";
 /// The reasons of causes that a pipeline gives.
-const RENDERING: [&str; 3] = ["FunctionResult", "FunctionFailed", "RenderFailed"];
+const RENDERING: [&str; 4] = ["FunctionResult", "FunctionFailed", "FunctionUnusable", "RenderFailed"];
 /// How it is told that functions of a pipeline cannot be run.
 const UNRUNNABLE_WORDS: &str = "cannot run, and none did";
 /// How Porch begins to tell that a pipeline failed.

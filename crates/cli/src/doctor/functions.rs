@@ -84,7 +84,8 @@ fn is_current(object: &Value) -> bool {
 /// The images of which the server was told how they are run.
 fn configured(server: &Answering, io: &mut Io<'_>) -> BTreeSet<String> {
     let client = &server.client;
-    let request = Request::get(CONFIGS.all(Some(&client.namespace)), "listing functionconfigs");
+    let request =
+        Request::get(CONFIGS.all(Some(crate::serve::FUNCTION_NAMESPACE)), "listing functionconfigs");
     let list = client.send(&request, io).unwrap_or_default();
     let items = list["items"].as_array().into_iter().flatten();
     items.filter_map(|item| item["spec"]["image"].as_str()).map(|image| short(image).to_owned()).collect()

@@ -101,7 +101,12 @@ impl Runtime {
 
 /// Which program this is. Two builds are two programs, whatever they call themselves.
 fn version(io: &Io<'_>) -> String {
-    let file = io.program.as_ref().and_then(|program| program.metadata().ok());
+    version_of(io.program.as_deref())
+}
+
+/// Which program the file of a program is.
+pub fn version_of(program: Option<&Path>) -> String {
+    let file = program.and_then(|program| program.metadata().ok());
     let built = file.map(|file| (file.len(), file.mtime(), file.mtime_nsec()));
     format!("{} {built:?}", env!("CARGO_PKG_VERSION"))
 }
@@ -134,8 +139,13 @@ pub(super) fn image_prefix(common: &Common, io: &Io<'_>) -> Result<String, Failu
     let variable =
         variable.map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty());
     let prefix = common.image_prefix.clone().or(variable).unwrap_or_else(|| DEFAULT_PREFIX.to_owned());
+    checked_prefix(&prefix)
+}
+
+/// A prefix of images, if it can be one.
+pub(crate) fn checked_prefix(prefix: &str) -> Result<String, Failure> {
     let wrong = |why: &str| {
-        Failure::of(Code::FunctionSetup, format!("invalid image prefix {}: {why}", Quoted(&prefix)))
+        Failure::of(Code::FunctionSetup, format!("invalid image prefix {}: {why}", Quoted(prefix)))
     };
     if prefix.contains("://") {
         return Err(wrong("must not include a scheme (e.g. https://)"));

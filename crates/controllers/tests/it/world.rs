@@ -15,7 +15,7 @@ use lanai_apiserver::{
     ApiServer, Authentication, Backing, Identity, Limits, Registered, Registry, Status, Virtual,
     VirtualWrite, Written,
 };
-use lanai_controllers::function_config::FunctionIndex;
+use lanai_controllers::function_config::FunctionConfigs;
 use lanai_controllers::{Kind, Options};
 use lanai_store::{MemoryStore, Store, Write};
 use serde_json::{Value, json};
@@ -27,7 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub struct World {
     pub client: Client,
     pub remote: Arc<Remote>,
-    pub functions: FunctionIndex,
+    /// The functions that were taken over last.
+    pub functions: Arc<Mutex<Option<Vec<Value>>>>,
     options: Arc<dyn Fn() -> Options + Send + Sync>,
     stop: CancellationToken,
     running: tokio::task::JoinHandle<()>,
@@ -147,15 +148,25 @@ impl World {
         .await
         .unwrap();
         let client = Client::new(api.acting_as(Identity::server("test")), "default");
-        let functions = FunctionIndex::default();
+        let functions: Arc<Mutex<Option<Vec<Value>>>> = Arc::default();
+        let configs = {
+            let functions = functions.clone();
+            let assign = Arc::new(move |objects: &[Value]| {
+                *functions.lock().unwrap() = Some(objects.to_vec());
+                let broken = objects.iter().filter(|object| object["spec"]["image"] == "broken");
+                let name = |object: &Value| object["metadata"]["name"].as_str().unwrap().to_owned();
+                broken.map(|object| (name(object), "it is broken".to_owned())).collect()
+            });
+            FunctionConfigs { namespace: "functions".to_owned(), assign }
+        };
         let options = {
-            let (client, functions) = (client.clone(), functions.clone());
+            let (client, configs) = (client.clone(), configs.clone());
             Arc::new(move || Options {
                 client: client.clone(),
                 kinds: kinds.clone(),
                 authority: "the authority".into(),
                 engine: None,
-                functions: functions.clone(),
+                functions: Some(configs.clone()),
                 clock: Arc::new(jiff::Timestamp::now),
             })
         };

@@ -5,4 +5,5 @@ mod killed;
 mod life;
 mod outside;
 mod rules;
+mod turns;
 mod world;

@@ -1,11 +1,13 @@
 //! A namespace with repositories of our own, and an engine.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 use lanai_engine::{Answer, Caller, DryRun, Engine, Error, Options, Readiness, Route, Runtime, rows};
+use lanai_evaluate::Evaluator;
 use lanai_repository::Environment;
 use lanai_repository::packages::Settings;
 use lanai_runner::{Native, NativeScope, functions};
@@ -25,6 +27,16 @@ pub(crate) const CONFIG_MAP: &str =
     "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\ndata:\n  # how many\n  replicas: \"2\"\n";
 
 async fn engine(home: &Path, store: Arc<dyn Store>) -> Engine {
+    let native = Native::new(functions(), NativeScope::Catalog);
+    engine_of(home, store, Arc::new(native), lanai_engine::rendering::MAX_RENDERS).await
+}
+
+async fn engine_of(
+    home: &Path,
+    store: Arc<dyn Store>,
+    evaluator: Arc<dyn Evaluator>,
+    max_renders: NonZeroUsize,
+) -> Engine {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let git = lanai_repository::Options {
         cache: home.join("cache"),
@@ -34,7 +46,7 @@ async fn engine(home: &Path, store: Arc<dyn Store>) -> Engine {
         package_limits: lanai_types::Limits::DEFAULT,
     };
     let runtime = Runtime {
-        evaluator: Arc::new(Native::new(functions(), NativeScope::Catalog)),
+        evaluator,
         tags: Arc::new(()),
         image_prefix: "ghcr.io/kptdev/krm-functions-catalog".to_owned(),
         max_function_time: Duration::from_secs(20),
@@ -43,7 +55,8 @@ async fn engine(home: &Path, store: Arc<dyn Store>) -> Engine {
         store,
         git,
         settings: Settings::new(home.join("own"), 7),
-        runtime,
+        runtimes: Arc::new(runtime),
+        max_renders,
         readiness: Readiness::Enforced,
         clock: Arc::new(jiff::Timestamp::now),
     };
@@ -62,6 +75,16 @@ impl World {
     pub(crate) async fn over(store: Arc<dyn Store>) -> Self {
         let home = tempfile::tempdir().expect("a folder");
         let engine = engine(home.path(), store.clone()).await;
+        let world = Self { home, store, engine, namespace: "shop".parse().expect("a namespace") };
+        world.register("blueprints", json!({})).await;
+        world
+    }
+
+    /// The same with another one who runs functions, so many pipelines at a time.
+    pub(crate) async fn running(evaluator: Arc<dyn Evaluator>, max_renders: NonZeroUsize) -> Self {
+        let (home, store) =
+            (tempfile::tempdir().expect("a folder"), Arc::new(MemoryStore::default()) as Arc<dyn Store>);
+        let engine = engine_of(home.path(), store.clone(), evaluator, max_renders).await;
         let world = Self { home, store, engine, namespace: "shop".parse().expect("a namespace") };
         world.register("blueprints", json!({})).await;
         world

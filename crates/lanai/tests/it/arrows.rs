@@ -31,6 +31,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("api", &["types", "krm", "openapi", "cel"]),
     ("apply", &["api"]),
     ("engine", &["merge", "render", "repository", "store", "api"]),
+    ("runtimes", &["engine", "runner", "remote"]),
     ("executor", &["api", "catalog", "runner"]),
     ("controllers", &["api", "engine"]),
     ("apiserver", &["api", "apply", "store", "engine"]),
@@ -38,7 +39,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("web", &["api", "engine"]),
     ("demo", &["repository"]),
     ("cli", &["engine", "executor", "folder", "remote", "demo"]),
-    ("lanai", &["cli", "serve", "web"]),
+    ("lanai", &["cli", "serve", "runtimes", "web"]),
     ("testkit", &["functions"]),
 ];
 

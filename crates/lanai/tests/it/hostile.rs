@@ -3,7 +3,7 @@
 //! Every function has a number in the command lines of all its processes; after each run, no process has it any more, and the
 //! folder for temporary files is empty. As root, everything runs once more as nobody.
 
-mod den;
+pub(crate) mod den;
 mod isolated;
 mod probes;
 

@@ -1,5 +1,6 @@
 //! Tests of the whole: what holds between the crates, not inside one.
 
+mod api;
 mod arrows;
 mod demo;
 mod dependencies;
@@ -13,4 +14,5 @@ mod pkg_cli;
 mod repository;
 mod rpkg_cli;
 mod serve;
+mod server_functions;
 mod yaml_cli;

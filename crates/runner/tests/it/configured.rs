@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use lanai_evaluate::{Error, Evaluator, Grants, Identity};
+use lanai_evaluate::{Error, Evaluator, Grants, Identity, Outlook};
 use lanai_runner::{
-    Caller, Configured, Exec, ExecLimits, ExecMode, Native, NativeScope, load_function_configs,
+    Caller, Configured, Exec, ExecLimits, ExecMode, Native, NativeScope, Programs, load_function_configs,
 };
 
 use crate::{image, script, soon};
@@ -40,7 +40,7 @@ async fn images_run_where_a_folder_of_objects_says() {
     let native = Native::new(lanai_runner::functions(), NativeScope::Catalog);
     let caller = Caller { environment: vec![("PATH".into(), "/usr/bin:/bin".into())], folder: "/".into() };
     let exec = Exec { caller, mode: ExecMode::AsKpt, limits: ExecLimits::default() };
-    let configured = Configured::new(native, exec, &programs);
+    let configured = Configured::new(native, Programs::Anywhere(exec, programs.clone()));
     assert!(
         matches!(configured.evaluate(image("mine:v1"), &soon()).await, Err(Error::NotFound(_))),
         "nothing yet"
@@ -70,4 +70,58 @@ async fn images_run_where_a_folder_of_objects_says() {
     assert!(matches!(before, Identity::Fixed(_)));
     script(&programs, "own", "cat");
     assert_ne!(identity("sure:v1").await, before, "another program is another function");
+}
+
+#[tokio::test]
+async fn objects_that_others_write_name_programs_below_the_folder_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let (configs, programs) = (folder.path().join("configs"), folder.path().join("programs"));
+    fs::create_dir_all(&configs).unwrap();
+    fs::create_dir_all(programs.join("sub")).unwrap();
+    script(&programs.join("sub"), "own", "cat");
+    script(folder.path(), "outside", "cat");
+    let paths = [
+        ("in", "sub/own".to_owned()),
+        ("whole", programs.join("sub/own").display().to_string()),
+        ("up", "sub/../../outside".to_owned()),
+        ("out", folder.path().join("outside").display().to_string()),
+        ("none", "missing".to_owned()),
+    ];
+    let text: Vec<String> = paths
+        .iter()
+        .map(|(name, path)| config(name, &format!("binaryExecutor: {{path: '{path}', tags: [v1]}}"), ""))
+        .collect();
+    fs::write(configs.join("all.yaml"), text.join("---\n")).unwrap();
+    let native = Native::new(lanai_runner::functions(), NativeScope::Catalog);
+    let caller = Caller { environment: vec![("PATH".into(), "/usr/bin:/bin".into())], folder: "/".into() };
+    let exec = Exec { caller, mode: ExecMode::AsKpt, limits: ExecLimits::default() };
+    let below = Configured::new(native.clone(), Programs::Below(exec, programs));
+    let nowhere = Configured::new(native, Programs::None);
+    let (index, problems) = load_function_configs(&configs, PREFIX);
+    assert!(problems.is_empty(), "{problems:?}");
+    below.assign(index.clone());
+    nowhere.assign(index);
+    for (name, expected) in [
+        ("in", None),
+        ("whole", None),
+        ("up", Some("it is not below the folder of functions")),
+        ("out", Some("it is not below the folder of functions")),
+        ("none", Some("No such file")),
+    ] {
+        let image = image(&format!("{name}:v1"));
+        let outlook = below.foresee(&image.function, &Grants::default());
+        match (below.evaluate(image.clone(), &soon()).await, expected) {
+            (Ok(_), None) => assert_eq!(outlook, Outlook::Runs, "{name}"),
+            (Err(error), Some(words)) => {
+                assert!(error.to_string().contains(words), "{name}: {error}");
+                assert!(
+                    matches!(&outlook, Outlook::Cannot(why) if why.contains(words)),
+                    "{name}: {outlook:?}"
+                );
+            }
+            (done, _) => panic!("{name}: {done:?}"),
+        }
+        let error = nowhere.evaluate(image, &soon()).await.unwrap_err();
+        assert!(matches!(&error, Error::Refused(why) if why.contains("no folder of functions")), "{error:?}");
+    }
 }

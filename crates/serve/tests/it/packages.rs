@@ -2,6 +2,7 @@
 
 mod api;
 mod gate;
+mod going;
 mod hooks;
 mod namespace;
 mod overlaps;
@@ -10,12 +11,15 @@ mod random;
 mod remotes;
 mod watches;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lanai_apiserver::Limits;
+use lanai_controllers::function_config::FunctionConfigs;
+use lanai_evaluate::Evaluator;
 use lanai_serve::PackageOptions;
 use serde_json::{Value, json};
 
@@ -34,14 +38,20 @@ const PASSWORD: &str = "s3cr3t-hunter2";
 
 impl Shop {
     fn open(test: &str) -> Option<Self> {
+        let native = lanai_runner::Native::new(lanai_runner::functions(), lanai_runner::NativeScope::Catalog);
+        Self::with(test, Limits::DEFAULT, native)
+    }
+
+    /// With a server of these limits that runs functions like this.
+    fn with(test: &str, limits: Limits, evaluator: impl Evaluator + 'static) -> Option<Self> {
         let program = kubectl(test)?;
         let git = tempfile::tempdir().unwrap();
         // The user "ann" with the password.
         let authorization = Some("Basic YW5uOnMzY3IzdC1odW50ZXIy".to_owned());
         let remote = Server::start(git.path(), Behaviour { authorization, ..Behaviour::default() });
         let world = World::of(|data| {
-            let mut options = options(data, Limits::DEFAULT);
-            options.packages = Some(packages());
+            let mut options = options(data, limits);
+            options.packages = Some(packages(evaluator));
             options
         });
         let shop = Self { world, program, git, remote };
@@ -140,15 +150,20 @@ impl Shop {
     }
 }
 
-fn packages() -> PackageOptions {
-    let native = lanai_runner::Native::new(lanai_runner::functions(), lanai_runner::NativeScope::Catalog);
+fn packages(evaluator: impl Evaluator + 'static) -> PackageOptions {
     PackageOptions {
-        runtime: lanai_engine::Runtime {
-            evaluator: Arc::new(native),
+        runtimes: Arc::new(lanai_engine::Runtime {
+            evaluator: Arc::new(evaluator),
             tags: Arc::new(()),
             image_prefix: "ghcr.io/kptdev/krm-functions-catalog".to_owned(),
             max_function_time: Duration::from_secs(20),
+        }),
+        max_renders: lanai_engine::rendering::MAX_RENDERS,
+        functions: FunctionConfigs {
+            namespace: "porch-fn-system".to_owned(),
+            assign: Arc::new(|_| BTreeMap::new()),
         },
+        metrics: Arc::new(String::new),
         readiness: lanai_engine::Readiness::Enforced,
         environment: lanai_repository::Environment::from([(
             "PATH".into(),
