@@ -90,7 +90,7 @@ pub(crate) struct Get {
     #[arg(long, value_name = "REPOSITORY", value_hint = names::REPOSITORY)]
     pub repository: Option<String>,
     /// Those that are Draft, Proposed, Published or DeletionProposed
-    #[arg(long, value_name = "LIFECYCLE")]
+    #[arg(long, value_name = "LIFECYCLE", value_parser = lifecycle)]
     pub lifecycle: Option<String>,
     /// Print the Kptfile of one revision
     #[arg(long)]
@@ -316,4 +316,11 @@ pub(crate) enum BlameFormat {
     Table,
     /// For programs
     Json,
+}
+
+/// A place in the life of a revision, as the server spells it.
+fn lifecycle(text: &str) -> Result<String, String> {
+    const ALL: [&str; 4] = ["Draft", "Proposed", "Published", "DeletionProposed"];
+    let found = ALL.into_iter().find(|one| one.eq_ignore_ascii_case(text));
+    found.map(str::to_owned).ok_or_else(|| format!("there are {}", ALL.join(", ")))
 }

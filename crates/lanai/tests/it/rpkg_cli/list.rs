@@ -122,6 +122,10 @@ fn lists_are_sorted_as_asked() {
         }
     }
     assert_eq!(world.run(&["rpkg", "get", "--sort-by", "{.a["]).code, Some(2));
+    let drafts = world.ok(&["rpkg", "get", "--repository", "sorted", "--lifecycle", "draft", "-o", "name"]);
+    assert_eq!(drafts.lines().count(), 3, "{drafts}");
+    let none = world.run(&["rpkg", "get", "--lifecycle", "open"]);
+    assert!(none.code == Some(2) && none.stderr.contains("there are Draft, Proposed, Published"), "{none:?}");
 }
 
 #[test]
