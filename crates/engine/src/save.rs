@@ -190,19 +190,40 @@ impl Engine {
         let engine = self.clone();
         let kept = self.finish(async move {
             let _held = held;
-            let state = State { render_status: Some(status), ..loaded.state.clone() };
-            let transaction = Transaction {
-                conditions: vec![loaded.holds()],
-                writes: vec![loaded.write_state(&state)],
-                blobs: Vec::new(),
-            };
-            crate::engine::commit(engine.inner.store.as_ref(), transaction, 0).await
+            let mut now = loaded.clone();
+            for _ in 0..crate::engine::MAX_ATTEMPTS {
+                let state = State { render_status: Some(status.clone()), ..now.state.clone() };
+                let transaction = Transaction {
+                    conditions: vec![now.holds()],
+                    writes: vec![now.write_state(&state)],
+                    blobs: Vec::new(),
+                };
+                match crate::engine::commit(engine.inner.store.as_ref(), transaction, 0).await {
+                    // The outbox may have written what the remote has by now.
+                    Err(error) if crate::engine::is_overtaken(&error) => {
+                        now = engine.load(&loaded.namespace, &loaded.name).await?;
+                        if content_of(&now.state) != content_of(&loaded.state) {
+                            return Err(error);
+                        }
+                    }
+                    other => return other.map(drop),
+                }
+            }
+            Err(Error::modified(loaded.name.as_str()))
         });
         if let Err(error) = kept.await
             && error.reason != Reason::Overtaken
         {
             tracing::warn!(%error, "what a render said was not kept");
         }
+    }
+}
+
+/// The content of a draft.
+fn content_of(state: &State) -> Option<&lanai_types::Sha256Digest> {
+    match &state.life {
+        Life::Draft(draft) => Some(&draft.content),
+        Life::Published(_) | Life::Deleted(_) => None,
     }
 }
 
