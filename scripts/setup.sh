@@ -10,6 +10,9 @@ have git || packages+=(git)
 if [ ! -x /usr/sbin/sshd ] && have apt-get && [ "$(id -u)" -eq 0 ]; then packages+=(openssh-server); fi
 # The tests of the store start PostgreSQL servers of their own; the package starts one as well, so the same holds for it.
 if ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && have apt-get && [ "$(id -u)" -eq 0 ]; then packages+=(postgresql); fi
+# The tests of containers make images of a static shell, in stores of their own; podman's package starts a service as well.
+if ! have podman && have apt-get && [ "$(id -u)" -eq 0 ]; then packages+=(podman runc); fi
+if [ ! -x /bin/busybox ] && have apt-get && [ "$(id -u)" -eq 0 ]; then packages+=(busybox-static); fi
 # Rust is not what Debian has: its compiler is too old. It comes by rustup, into the home folder of whoever runs this.
 rust_works() { cargo --version >/dev/null 2>&1 && rustc --version >/dev/null 2>&1; }
 rust_works || have rustup || have curl || packages+=(curl)

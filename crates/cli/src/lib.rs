@@ -34,6 +34,7 @@
 mod args;
 mod cache;
 mod client;
+mod containers;
 mod demo;
 mod diff;
 mod doctor;

@@ -7,17 +7,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use lanai_evaluate::Evaluator;
 use lanai_process::Command;
 use lanai_remote::{GateLimits, Handler, Runner, Server, ServerOptions, Wrapper, WrapperLimits};
 use lanai_runner::{
-    Caller, Chain, Configured, Exec, ExecLimits, ExecMode, Launcher, Native, NativeScope, Policy, Programs,
-    load_function_configs,
+    Caller, Chain, Configured, Container, EngineKind, Exec, ExecLimits, ExecMode, Launcher, Native,
+    NativeScope, Policy, Programs, load_function_configs,
 };
 use lanai_types::ByteSize;
 use lanai_types::quote::Quoted;
 use notify::{RecursiveMode, Watcher};
 
+use crate::containers;
 use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 use crate::pkg::local;
@@ -40,6 +42,13 @@ pub(crate) struct FunctionRunner {
     /// The folder of the programs that they name
     #[arg(long, value_name = "FOLDER", default_value = "functions")]
     pub functions: PathBuf,
+    /// Run images that nobody else knows in containers, by this program
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(containers::NAMES), default_value = "none")]
+    pub container_runtime: String,
+    /// When images are fetched that run in containers
+    #[arg(long, value_name = "POLICY", ignore_case = true, default_value = "IfNotPresent",
+          value_parser = PossibleValuesParser::new(containers::PULLS))]
+    pub image_pull_policy: String,
     #[command(flatten)]
     pub common: Common,
 }
@@ -106,6 +115,10 @@ pub(crate) fn function_runner(
         native = native.isolated(launcher.clone(), limits);
     }
     let prefix = command.default_image_prefix.trim_end_matches('/').to_owned();
+    let environment = io.environment.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    let caller = Caller { environment, folder: local::absolute(Path::new(""), io)? };
+    let named = Some(command.container_runtime.as_str());
+    let container = containers::of(named, &command.image_pull_policy, EngineKind::ALL, &caller, io)?;
     if let Some(configs) = &command.function_configs {
         let Some(launcher) = launcher else {
             return Err(Failure::of(
@@ -113,17 +126,20 @@ pub(crate) fn function_runner(
                 "programs cannot be caged: it is not known where this program is",
             ));
         };
-        let environment = io.environment.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-        let caller = Caller { environment, folder: local::absolute(Path::new(""), io)? };
         let programs = Exec { caller, mode: ExecMode::Caged(launcher), limits };
         let folder = local::absolute(&command.functions, io)?;
-        let configured = Arc::new(Configured::new(native.clone(), Programs::Anywhere(programs, folder)));
+        let mut configured = Configured::new(native.clone(), Programs::Anywhere(programs, folder));
+        if let Some(container) = &container {
+            configured = configured.with_containers(container.clone());
+        }
+        let configured = Arc::new(configured);
         _follower = Some(follow(&local::absolute(configs, io)?, &prefix, &configured)?);
         evaluators.push(configured);
     }
     evaluators.push(Arc::new(native));
+    evaluators.extend(container.clone().map(|container| Arc::new(container) as Arc<dyn Evaluator>));
     let runner = Runner::new(Arc::new(Chain::new(evaluators)), command.common.gate(), prefix);
-    serve(Arc::new(runner), command.port, &command.common, serving, io)
+    serve(Arc::new(runner), container, command.port, &command.common, serving, io)
 }
 
 /// Reads a folder of `FunctionConfig` objects, now and whenever something in it changes, as long as what comes back is held.
@@ -179,11 +195,12 @@ pub(crate) fn wrapper_server(
         ..WrapperLimits::default()
     };
     let wrapper = Wrapper::new(entrypoint, limits);
-    serve(Arc::new(wrapper), command.port, &command.common, serving, io)
+    serve(Arc::new(wrapper), None, command.port, &command.common, serving, io)
 }
 
 fn serve(
     handler: Arc<dyn Handler>,
+    container: Option<Container>,
     port: u16,
     common: &Common,
     serving: &dyn Serving,
@@ -199,6 +216,13 @@ fn serve(
         ServerOptions { max_message: common.max_message(), drain: DRAIN, ..ServerOptions::default() };
     let address = SocketAddr::new(common.bind_address, port);
     let served = runtime.block_on(async {
+        if let Some(container) = container {
+            match container.sweep().await {
+                Ok(0) => {}
+                Ok(removed) => tracing::info!(removed, "containers were left by processes that are gone"),
+                Err(error) => tracing::warn!(%error, "containers cannot be had"),
+            }
+        }
         let server = Server::bind(address, handler, options).await?;
         io.tell(&format!("listening on {}", server.address()));
         server.run(stop).await

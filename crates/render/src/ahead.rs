@@ -41,7 +41,7 @@ pub struct UnrunnableFunction {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
     /// Nobody knows it.
-    #[error("it is not one that comes with lanai, and images are not run in containers yet")]
+    #[error("it is not one that comes with lanai, and there is nothing here that runs images in containers")]
     Unknown,
     /// It cannot be said which image is meant.
     #[error(transparent)]

@@ -12,13 +12,15 @@ use lanai_krm::Resource;
 use lanai_types::quote::Quoted;
 
 use crate::function_config::{Executor, FunctionConfig, FunctionConfigs, Match, Problem};
-use crate::{Exec, ExecLimits, Native};
+use crate::{Container, Exec, ExecLimits, Native};
 
-/// Runs what `FunctionConfig` objects assign to functions of ours and to programs. It does not know others, nor those of pods.
+/// Runs what `FunctionConfig` objects assign to functions of ours, to programs, and, where there are
+/// [containers](Self::with_containers), to pods. It does not know others.
 pub struct Configured {
     configs: Arc<RwLock<Arc<FunctionConfigs>>>,
     native: Native,
     programs: Programs,
+    containers: Option<Container>,
 }
 
 /// Which programs objects may name.
@@ -35,7 +37,13 @@ pub enum Programs {
 impl Configured {
     /// By these functions of ours, and by these programs. Nothing is assigned yet.
     pub fn new(native: Native, programs: Programs) -> Self {
-        Self { configs: Arc::default(), native, programs }
+        Self { configs: Arc::default(), native, programs, containers: None }
+    }
+
+    /// What is assigned to pods runs in these containers.
+    #[must_use]
+    pub fn with_containers(self, containers: Container) -> Self {
+        Self { containers: Some(containers), ..self }
     }
 
     /// The same with other limits. What is assigned to one is assigned to both.
@@ -48,7 +56,8 @@ impl Configured {
             Programs::Below(programs, folder) => Programs::Below(exec(programs), folder.clone()),
         };
         let native = self.native.clone().limited(limits);
-        Self { configs: Arc::clone(&self.configs), native, programs }
+        let containers = self.containers.as_ref().map(|containers| containers.limited(limits));
+        Self { configs: Arc::clone(&self.configs), native, programs, containers }
     }
 
     /// From now on, these objects count. Calls that run go on.
@@ -78,7 +87,8 @@ impl Configured {
     fn find(&self, function: &FunctionRef) -> Option<Match> {
         let FunctionRef::Image(image) = function else { return None };
         let configs = Arc::clone(&self.configs.read().unwrap_or_else(PoisonError::into_inner));
-        configs.find(image).filter(|found| found.executor != Executor::Pod).cloned()
+        let is_ours = |found: &&Match| found.executor != Executor::Pod || self.containers.is_some();
+        configs.find(image).filter(is_ours).cloned()
     }
 
     /// Where a program is, and who runs it; or why it may not.
@@ -127,7 +137,10 @@ impl Evaluator for Configured {
                 let (programs, function) = self.command(&path).map_err(Error::Refused)?;
                 programs.evaluate(Request { function, ..request }, deadline).await
             }
-            Executor::Pod => Err(Error::NotFound(Box::new(request))),
+            Executor::Pod => match &self.containers {
+                Some(containers) => containers.evaluate(request, deadline).await,
+                None => Err(Error::NotFound(Box::new(request))),
+            },
         }
     }
 
@@ -149,7 +162,10 @@ impl Evaluator for Configured {
                 Ok((programs, command)) => programs.foresee(&command, grants),
                 Err(why) => Outlook::Cannot(why),
             },
-            Executor::Pod => Outlook::Unknown,
+            Executor::Pod => match &self.containers {
+                Some(containers) => containers.foresee(function, grants),
+                None => Outlook::Unknown,
+            },
         }
     }
 
@@ -164,10 +180,18 @@ impl Evaluator for Configured {
                     Err(cause) => Identity::Volatile(format!("{}: {cause}", Quoted(&path))),
                 }
             }
-            Executor::Binary(_) => {
+            Executor::Pod if found.deterministic && *grants == Grants::default() => {
+                let Some(containers) = &self.containers else { return Identity::Unknown };
+                match containers.digest(function.as_str()).await {
+                    Ok(digest) => {
+                        Identity::Fixed(InputDigest::new().part("container").part(digest.as_bytes()).finish())
+                    }
+                    Err(cause) => Identity::Volatile(cause.to_string()),
+                }
+            }
+            Executor::Binary(_) | Executor::Pod => {
                 Identity::Volatile("nobody vouches that it answers alike to equal lists".to_owned())
             }
-            Executor::Pod => Identity::Unknown,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! | [`Native`] | the functions that come with the binary |
 //! | [`Configured`] | what `FunctionConfig` objects assign to functions of ours and to programs |
 //! | [`Exec`] | programs of this machine |
+//! | [`Container`] | images, by podman, docker or nerdctl |
 //! | [`Helm`] | `render-helm-chart`, by calling `helm` |
 //! | [`Caching`] | what another evaluator runs, unless it is known what comes out |
 //! | [`Chain`] | whatever the first of several evaluators knows |
@@ -15,6 +16,7 @@ mod caged;
 mod caller;
 mod chain;
 mod configured;
+mod container;
 mod exec;
 pub mod function_config;
 mod functions;
@@ -29,6 +31,7 @@ pub use caged::Launcher;
 pub use caller::{Caller, without_detours};
 pub use chain::Chain;
 pub use configured::{Configured, Programs, load_function_configs};
+pub use container::{Container, ContainerEngine, ContainerOptions, EngineKind, Pull, UnknownEngine};
 pub use exec::{Exec, ExecMode};
 pub use functions::functions;
 pub use helm::{Helm, about_helm};

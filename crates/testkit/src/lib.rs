@@ -9,6 +9,7 @@ mod manifests;
 pub mod objects;
 mod oracle;
 mod places;
+pub mod podman;
 pub mod revisions;
 mod skip;
 pub mod sshd;

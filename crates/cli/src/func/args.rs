@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args, Subcommand, ValueEnum};
 
+use crate::containers;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Func {
     /// Run the pipelines of a package and of the packages in it
@@ -67,10 +69,13 @@ pub(crate) struct Common {
     /// For which images a function that comes with the program is taken
     #[arg(long, value_enum, default_value_t = NativeImages::Catalog)]
     pub native: NativeImages,
-    /// When images are fetched; taken for compatibility, no image is fetched yet
+    /// When images are fetched that run in containers
     #[arg(long, value_name = "POLICY", ignore_case = true, default_value = "IfNotPresent",
-          value_parser = PossibleValuesParser::new(["Always", "IfNotPresent", "Never"]), hide = true)]
+          value_parser = PossibleValuesParser::new(containers::PULLS))]
     pub image_pull_policy: String,
+    /// What runs images that do not come with the program; by default, what the environment names, or whichever is there
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(containers::NAMES))]
+    pub container_runtime: Option<String>,
     /// Let functions use the network
     #[arg(long, visible_alias = "network", action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", hide_default_value = true, hide_possible_values = true)]
     pub allow_network: bool,

@@ -68,6 +68,9 @@ fn command(function: &FunctionRef, common: &Common, persona: Persona, kept: &Kep
         NativeImages::Catalog => {}
         NativeImages::Any => flag("--native", "any"),
     }
+    if let Some(runtime) = &common.container_runtime {
+        flag("--container-runtime", runtime);
+    }
     for program in &common.allow_program {
         flag("--allow-program", program);
     }

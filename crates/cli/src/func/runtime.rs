@@ -11,13 +11,15 @@ use lanai_functions::catalog::PREFIXES;
 use lanai_krm::package::{OtherYaml, ReadOptions};
 use lanai_render::{ExecPolicy, Options, RenderLimits, StatusPolicy, Tags};
 use lanai_runner::{
-    Caching, Caller, Chain, Exec, ExecLimits, ExecMode, Helm, Launcher, Native, NativeScope, Policy,
+    Caching, Caller, Chain, EngineKind, Exec, ExecLimits, ExecMode, Helm, Launcher, Native, NativeScope,
+    Policy,
 };
 use lanai_types::quote::Quoted;
 
 use super::args::{Common, NativeImages};
 use super::grants;
 use crate::cache;
+use crate::containers;
 use crate::failure::{Code, Failure};
 use crate::io::Io;
 use crate::persona::Persona;
@@ -65,8 +67,16 @@ impl Runtime {
             native = native.isolated(launcher.clone(), limits);
         }
         let helm = Helm { caller: caller.clone(), mode: mode.clone(), limits };
+        let order = match persona {
+            Persona::Lanai | Persona::Porchctl => EngineKind::ALL,
+            Persona::Kpt => [EngineKind::Docker, EngineKind::Podman, EngineKind::Nerdctl],
+        };
+        let named = common.container_runtime.as_deref();
+        let container = containers::of(named, &common.image_pull_policy, order, &caller, io)?;
         let exec = Exec { caller, mode, limits };
         let evaluators: [Arc<dyn Evaluator>; 3] = [Arc::new(native), Arc::new(helm), Arc::new(exec)];
+        let container = container.map(|container| Arc::new(container) as Arc<dyn Evaluator>);
+        let evaluators = evaluators.into_iter().chain(container);
         Ok(Self { evaluator: Arc::new(Chain::new(evaluators)), launcher, caching: None, unusable: None })
     }
 

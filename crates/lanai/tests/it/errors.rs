@@ -84,6 +84,8 @@ fn failing(name: &str, arguments: &[&str]) -> String {
         .env_clear()
         .env("HOME", desk.path())
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        // What this machine could run in containers must not make a difference.
+        .env("KRM_FN_RUNTIME", "none")
         .output()
         .expect("it runs");
     assert_ne!(output.status.code(), Some(0), "{arguments:?}");

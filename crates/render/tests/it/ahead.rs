@@ -4,7 +4,8 @@ use lanai_render::{Cause, ExecPolicy, Options};
 
 use crate::rendering::{kptfile, mutators, options, rendered, rendered_with, resource, with_status};
 
-const UNKNOWN: &str = "it is not one that comes with lanai, and images are not run in containers yet";
+const UNKNOWN: &str =
+    "it is not one that comes with lanai, and there is nothing here that runs images in containers";
 
 #[test]
 fn all_that_cannot_run_are_named_with_their_lines_and_nothing_runs() {

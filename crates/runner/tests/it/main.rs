@@ -5,6 +5,7 @@
 mod caching;
 mod chain;
 mod configured;
+mod container;
 mod docs;
 mod exec;
 mod helm;
