@@ -12,7 +12,7 @@ use crate::failure::{Code, Failure, cause};
 use crate::io::{Audience, Exit, Io};
 use crate::pkg::local::absolute;
 use crate::places;
-use crate::serve::{FunctionSettings, LimitSettings, LogFormat, ServerSettings, Serving};
+use crate::serve::{FunctionSettings, GateSettings, LimitSettings, LogFormat, ServerSettings, Serving};
 
 /// Any free port: two demos, or a demo beside a server, do not get in each other's way.
 const LISTEN: &str = "127.0.0.1:0";
@@ -170,6 +170,7 @@ fn server(folder: &Path, listen: Option<SocketAddr>) -> ServerSettings {
         front_proxy_ca: None,
         front_proxy_names: Vec::new(),
         functions: FunctionSettings::default(),
+        readiness_gates: GateSettings::default(),
         limits: LimitSettings::default(),
         log_format: LogFormat::Text,
     }

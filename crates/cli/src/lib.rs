@@ -71,7 +71,9 @@ use persona::Persona;
 pub use demo::{DemoSettings, Then, Told};
 pub use func::{DEFAULT_IMAGE_PREFIX, NativeTags, version_of};
 pub use io::{Audience, Colour, Exit, Io};
-pub use serve::{FunctionSettings, LimitSettings, LogFormat, NoServer, ServerSettings, Serving};
+pub use serve::{
+    FunctionSettings, GateSettings, LimitSettings, LogFormat, NoServer, ServerSettings, Serving,
+};
 pub use stop::{MAX_ENDING, Stop};
 
 /// Runs one command; the first argument is the program's name. Called `kpt`, it reads `.krmignore` as kpt does.

@@ -88,7 +88,19 @@ struct Settings {
     functions: Option<PathBuf>,
     function_namespace: Option<String>,
     default_image_prefix: Option<String>,
+    readiness_gates: GateSettings,
     limits: LimitSettings,
+}
+
+/// Who looks at readiness gates of package revisions.
+#[derive(Debug, Default, Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub enum GateSettings {
+    /// The server: what is not ready is neither proposed nor approved.
+    #[default]
+    Enforced,
+    /// Clients, as with Porch.
+    LeftToClients,
 }
 
 /// Limits that can be set. Those that are not stay as they are.
@@ -158,6 +170,8 @@ pub struct ServerSettings {
     pub front_proxy_names: Vec<String>,
     /// Who runs functions.
     pub functions: FunctionSettings,
+    /// Who looks at readiness gates.
+    pub readiness_gates: GateSettings,
     /// Limits.
     pub limits: LimitSettings,
     /// How log lines look.
@@ -259,6 +273,7 @@ fn settings(serve: &Serve, io: &Io<'_>) -> Result<ServerSettings, Failure> {
         token_file: place(serve.token_file.clone().or(file.token_file)),
         front_proxy_ca: place(serve.front_proxy_ca.clone().or(file.front_proxy_ca)),
         front_proxy_names: either(&serve.front_proxy_names, file.front_proxy_names),
+        readiness_gates: file.readiness_gates,
         limits: file.limits,
         log_format: serve.log_format,
     })
@@ -313,4 +328,24 @@ pub(crate) fn data_dir(given: Option<PathBuf>, io: &Io<'_>) -> Result<PathBuf, F
         Failure::of(Code::Machine, "there is no place for data: HOME is not set")
             .hint("name one with --data-dir FOLDER")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_says_who_looks_at_gates() {
+        for (text, expected) in [
+            ("listen: 127.0.0.1:1\n", Some(GateSettings::Enforced)),
+            ("readinessGates: enforced\n", Some(GateSettings::Enforced)),
+            ("readinessGates: leftToClients\n", Some(GateSettings::LeftToClients)),
+            ("readinessGates: nobody\n", None),
+        ] {
+            let document = lanai_yaml::Document::parse(text).unwrap();
+            let read =
+                document.root().deserialize::<Settings>().ok().map(|settings| settings.readiness_gates);
+            assert_eq!(read, expected, "{text}");
+        }
+    }
 }

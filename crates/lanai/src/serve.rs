@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lanai_apiserver::Limits;
-use lanai_cli::{DemoSettings, LogFormat, ServerSettings, Serving, Then, Told};
+use lanai_cli::{DemoSettings, GateSettings, LogFormat, ServerSettings, Serving, Then, Told};
 use lanai_controllers::function_config::FunctionConfigs;
 use lanai_runner::ExecLimits;
 use lanai_runtimes::Functions;
@@ -170,7 +170,10 @@ fn packages(settings: &ServerSettings) -> Result<PackageOptions, String> {
             assign: Arc::new(move |objects| assigned.assign(objects)),
         },
         metrics: Arc::new(move || counted.metrics()),
-        readiness: lanai_engine::Readiness::Enforced,
+        readiness: match settings.readiness_gates {
+            GateSettings::Enforced => lanai_engine::Readiness::Enforced,
+            GateSettings::LeftToClients => lanai_engine::Readiness::LeftToClients,
+        },
         environment: environment.collect(),
     })
 }

@@ -309,3 +309,61 @@ fn no_step_is_lost_or_half_made_wherever_a_process_dies() {
 fn nor_when_somebody_looks_at_the_remote_between_every_two_steps() {
     check_all(Between::Looks);
 }
+
+/// A push of which nobody knows what became of it, and a remote that cannot be asked: it is said on the revision, which refuses changes, until it is known.
+#[test]
+fn what_is_in_doubt_after_a_restart_says_so() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let before = runtime();
+    let world = before.block_on(async {
+        let world = World::over(store.clone()).await;
+        step(&world, "create").await.expect("it works");
+        world.settled("blueprints").await;
+        world.engine.stop().await;
+        world
+    });
+    drop(before);
+    // It dies behind the note of the push of a new version.
+    let mortal = Arc::new(Mortal {
+        inner: store.clone(),
+        left: AtomicUsize::new(2),
+        death: Death::Before,
+        is_dead: AtomicBool::new(false),
+        looks: Looks::Never,
+    });
+    let dying = runtime();
+    let world = dying.block_on(async {
+        let world = world.reopened(mortal.clone()).await;
+        step(&world, "save").await.expect("it is answered before it is pushed");
+        while !mortal.is_dead.load(Ordering::SeqCst) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        world
+    });
+    dying.shutdown_background();
+    let (folder, away) = (world.folder("blueprints"), world.home.path().join("away.git"));
+    std::fs::rename(&folder, &away).expect("it is moved");
+    runtime().block_on(async {
+        let world = world.reopened(store.clone()).await;
+        assert_eq!(world.rows("pushes.engine.lanai").await, 1, "there is a note of a push");
+        let publishing = async || {
+            let object = world.get(NAME).await.expect("it is there");
+            let conditions = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
+            conditions.into_iter().find(|one| one["type"] == "Publishing")
+        };
+        let started = std::time::Instant::now();
+        while publishing().await.is_none() {
+            assert!(started.elapsed() < Duration::from_mins(1), "it never says so");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert_eq!(publishing().await.expect("a condition")["status"], "Unknown");
+        let refused = world.lifecycle(NAME, Route::Main, "Proposed").await.expect_err("nobody knows");
+        assert_eq!(refused.reason, lanai_engine::Reason::Conflict);
+        std::fs::rename(&away, &folder).expect("it is moved back");
+        world.calm("blueprints").await;
+        assert_eq!(publishing().await, None, "it is known");
+        world.lifecycle(NAME, Route::Main, "Proposed").await.expect("it takes changes again");
+        world.calm("blueprints").await;
+        assert!(world.git("blueprints", &["show", "proposed/dns/one:dns/cm.yaml"]).contains("replicas"));
+    });
+}
