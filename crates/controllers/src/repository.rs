@@ -76,8 +76,7 @@ impl Repositories {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         let count = failures.get(key).map_or(0, |failure| failure.count);
         let pause = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(count)).min(MAX_PAUSE);
-        let until = now.checked_add(jiff::SignedDuration::try_from(pause).unwrap_or_default());
-        let failure = Failure { count: count.saturating_add(1), until: until.unwrap_or(now), generation };
+        let failure = Failure { count: count.saturating_add(1), until: later(now, pause), generation };
         failures.insert(key.clone(), failure);
         pause
     }
@@ -213,7 +212,7 @@ impl Repositories {
             one.tell(&Told { outbox, ..Told::unchanged() }).await?;
             return Ok(Next::After(wait));
         }
-        if one.status("observedGeneration").is_null() {
+        if is_news(&one.object.data["status"], generation) {
             one.tell(&Told::reconciling()).await?;
         }
         let synced = self.engine.sync(&one.namespace, &one.name).await;
@@ -233,7 +232,8 @@ impl Repositories {
             Err(error) => {
                 let wait = self.failed(key, (context.clock)(), generation);
                 tracing::warn!(namespace = %one.namespace, repository = %one.name, %error, "a repository could not be looked at");
-                one.tell(&Told { outbox, ..Told::error(&error.message) }).await?;
+                let more = BTreeMap::from([("nextFullSyncTime", time(later(one.now, wait)))]);
+                one.tell(&Told { outbox, more, ..Told::error(&error.message) }).await?;
                 Ok(Next::After(wait))
             }
         }
@@ -309,8 +309,7 @@ impl Told {
                 first.why
             ),
         };
-        let next =
-            one.now.checked_add(jiff::SignedDuration::try_from(wait).unwrap_or_default()).unwrap_or(one.now);
+        let next = later(one.now, wait);
         let mut more = BTreeMap::from([
             ("lastFullSyncTime", time(one.now)),
             ("nextFullSyncTime", time(next)),
@@ -329,10 +328,6 @@ impl Told {
 }
 
 impl One {
-    fn status(&self, field: &str) -> &Value {
-        &self.object.data["status"][field]
-    }
-
     fn has_finalizer(&self) -> bool {
         self.object.metadata.finalizers.iter().flatten().any(|one| one == FINALIZER)
     }
@@ -365,6 +360,20 @@ impl One {
         )?;
         Ok(())
     }
+}
+
+/// Whether it is worth telling that a repository is looked at: nothing was said of it yet, or what is wrong was wrong with an earlier
+/// state of it. An error stays told while it is tried again.
+fn is_news(status: &Value, generation: Option<i64>) -> bool {
+    let conditions = status["conditions"].as_array().map_or(&[][..], Vec::as_slice);
+    match conditions.iter().find(|one| one["type"] == "Ready") {
+        None => true,
+        Some(ready) => ready["status"] != "True" && ready["observedGeneration"].as_i64() != generation,
+    }
+}
+
+fn later(now: Timestamp, wait: Duration) -> Timestamp {
+    now.checked_add(jiff::SignedDuration::try_from(wait).unwrap_or_default()).unwrap_or(now)
 }
 
 /// The status, where it is another one.
@@ -434,6 +443,9 @@ mod tests {
         let first = wanted(&Value::Null, &Told::error("down"), now, Some(1)).unwrap();
         assert_eq!(first["conditions"][0]["lastTransitionTime"], "1970-01-01T00:00:00Z");
         assert_eq!(wanted(&first, &Told::error("down"), later, Some(1)), None, "said already");
+        assert!(is_news(&Value::Null, Some(1)), "nobody has said anything");
+        assert!(!is_news(&first, Some(1)), "an error stays told while it is tried again");
+        assert!(is_news(&first, Some(2)), "it may be mended");
         let other = wanted(&first, &Told::error("still down"), later, Some(1)).unwrap();
         assert_eq!(other["conditions"][0]["lastTransitionTime"], "1970-01-01T00:00:00Z");
         let pending = OutboxReport { pending: 2, failure: Some("refused".into()) };
