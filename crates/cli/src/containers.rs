@@ -12,14 +12,16 @@ const RUNTIME_VARIABLES: [&str; 2] = ["KRM_FN_RUNTIME", "KPT_FN_RUNTIME"];
 /// The variable that names what that program starts containers with.
 const OCI_RUNTIME_VARIABLE: &str = "LANAI_OCI_RUNTIME";
 /// No program: nothing runs in containers.
-const NONE: &str = "none";
+pub(crate) const NONE: &str = "none";
 /// Whichever is there.
 const AUTO: &str = "auto";
 
 /// The names that can be given.
 pub(crate) const NAMES: [&str; 5] = [AUTO, NONE, "podman", "docker", "nerdctl"];
 /// When images are fetched, as it can be said.
-pub(crate) const PULLS: [&str; 3] = ["Always", "IfNotPresent", "Never"];
+pub(crate) const PULLS: [&str; 3] = ["Always", IF_NOT_PRESENT, "Never"];
+/// What is usual.
+pub(crate) const IF_NOT_PRESENT: &str = "IfNotPresent";
 
 /// What runs functions in containers, if somebody does.
 ///
@@ -58,6 +60,15 @@ pub(crate) fn of(
         ..ContainerOptions::default()
     };
     Ok(engine.map(|engine| Container::new(engine, options)))
+}
+
+/// Removes what processes that are gone left, as servers do when they start, and logs what came of it.
+pub async fn sweep(container: &Container) {
+    match container.sweep().await {
+        Ok(0) => {}
+        Ok(removed) => tracing::info!(removed, "containers were left by processes that are gone"),
+        Err(error) => tracing::warn!(%error, "containers cannot be had"),
+    }
 }
 
 /// As spelled by one of [`PULLS`], in letters of any case.

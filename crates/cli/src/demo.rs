@@ -36,7 +36,7 @@ pub(crate) struct Demo {
 }
 
 /// What a demo is started with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct DemoSettings {
     /// The server.
     pub server: ServerSettings,

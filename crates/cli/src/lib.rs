@@ -68,6 +68,7 @@ use args::{Arguments, Command};
 use failure::Failure;
 use persona::Persona;
 
+pub use containers::sweep;
 pub use demo::{DemoSettings, Then, Told};
 pub use func::{DEFAULT_IMAGE_PREFIX, NativeTags, version_of};
 pub use io::{Audience, Colour, Exit, Io};

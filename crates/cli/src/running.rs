@@ -217,11 +217,7 @@ fn serve(
     let address = SocketAddr::new(common.bind_address, port);
     let served = runtime.block_on(async {
         if let Some(container) = container {
-            match container.sweep().await {
-                Ok(0) => {}
-                Ok(removed) => tracing::info!(removed, "containers were left by processes that are gone"),
-                Err(error) => tracing::warn!(%error, "containers cannot be had"),
-            }
+            containers::sweep(&container).await;
         }
         let server = Server::bind(address, handler, options).await?;
         io.tell(&format!("listening on {}", server.address()));

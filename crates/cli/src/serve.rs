@@ -4,10 +4,13 @@ use std::net::SocketAddr;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
+use lanai_runner::{Caller, Container, EngineKind};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
+use crate::containers;
 use crate::demo::{DemoSettings, Told};
 use crate::failure::{Code, Failure, cause};
 use crate::io::{Exit, Io};
@@ -50,6 +53,12 @@ pub(crate) struct Serve {
     /// What stands before names of images that have no registry [default: ghcr.io/kptdev/krm-functions-catalog]
     #[arg(long, value_name = "PREFIX")]
     pub default_image_prefix: Option<String>,
+    /// Run images that nobody else knows in containers, by this program [default: none]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(containers::NAMES))]
+    pub container_runtime: Option<String>,
+    /// When images are fetched that run in containers [default: IfNotPresent]
+    #[arg(long, value_name = "POLICY", ignore_case = true, value_parser = PossibleValuesParser::new(containers::PULLS))]
+    pub image_pull_policy: Option<String>,
     /// How log lines look
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,
@@ -88,6 +97,8 @@ struct Settings {
     functions: Option<PathBuf>,
     function_namespace: Option<String>,
     default_image_prefix: Option<String>,
+    container_runtime: Option<String>,
+    image_pull_policy: Option<String>,
     readiness_gates: GateSettings,
     limits: LimitSettings,
 }
@@ -130,7 +141,7 @@ pub struct LimitSettings {
 }
 
 /// Who runs functions.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct FunctionSettings {
     /// The address of a function runner.
     pub runner: Option<String>,
@@ -140,6 +151,8 @@ pub struct FunctionSettings {
     pub namespace: String,
     /// What stands before names of images that have no registry.
     pub image_prefix: String,
+    /// What runs images in containers.
+    pub containers: Option<Container>,
 }
 
 impl Default for FunctionSettings {
@@ -149,12 +162,13 @@ impl Default for FunctionSettings {
             programs: None,
             namespace: FUNCTION_NAMESPACE.to_owned(),
             image_prefix: crate::DEFAULT_IMAGE_PREFIX.to_owned(),
+            containers: None,
         }
     }
 }
 
 /// What a server is started with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct ServerSettings {
     /// Where everything is kept.
     pub data: PathBuf,
@@ -297,7 +311,24 @@ fn functions(serve: &Serve, file: &Settings, io: &Io<'_>) -> Result<FunctionSett
         programs: programs.map(|folder| local::absolute(folder, io)).transpose()?,
         namespace,
         image_prefix,
+        containers: container(serve, file, io)?,
     })
+}
+
+/// What runs images in containers, if the settings name a program for it.
+fn container(serve: &Serve, file: &Settings, io: &Io<'_>) -> Result<Option<Container>, Failure> {
+    let chosen = |given: &Option<String>, file: &Option<String>, usual: &str| {
+        given.clone().or_else(|| file.clone()).unwrap_or_else(|| usual.to_owned())
+    };
+    let runtime = chosen(&serve.container_runtime, &file.container_runtime, containers::NONE);
+    let pull = chosen(&serve.image_pull_policy, &file.image_pull_policy, containers::IF_NOT_PRESENT);
+    if !containers::PULLS.iter().any(|known| known.eq_ignore_ascii_case(&pull)) {
+        let why = format!("imagePullPolicy \"{pull}\" is none of {}", containers::PULLS.join(", "));
+        return Err(Failure::of(Code::Serve, why));
+    }
+    let environment = io.environment.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    let caller = Caller { environment, folder: local::absolute(std::path::Path::new(""), io)? };
+    containers::of(Some(&runtime), &pull, EngineKind::ALL, &caller, io)
 }
 
 fn read(path: &std::path::Path) -> Result<Settings, Failure> {

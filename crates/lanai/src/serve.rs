@@ -33,6 +33,9 @@ impl Serving for Here {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("no threads can be had: {error}"))?;
         runtime.block_on(async {
+            if let Some(containers) = &settings.functions.containers {
+                lanai_cli::sweep(containers).await;
+            }
             let server = Server::start(options(settings)?).await.map_err(|error| chain(&error))?;
             ready(server.address());
             server.run(stop).await;
@@ -153,6 +156,7 @@ fn packages(settings: &ServerSettings) -> Result<PackageOptions, String> {
         environment: std::env::vars_os().collect(),
         functions: settings.functions.programs.clone(),
         function_runner: settings.functions.runner.clone(),
+        containers: settings.functions.containers.clone(),
         image_prefix: settings.functions.image_prefix.clone(),
         tags: Arc::new(lanai_cli::NativeTags),
         results: Some(settings.data.join(RESULTS)),

@@ -36,11 +36,12 @@ const NAME: &str = "container";
 /// ones, and the [limits](ContainerOptions::limits); grants open what they name. It has a name of its own, by which it is removed when the
 /// function ends, its time is over, it is called off or nobody waits for it any more. When this process is killed, the engine ends
 /// the container when its time is over (podman), and whoever starts the next one removes what is left.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Container {
     inner: Arc<Inner>,
 }
 
+#[derive(Debug)]
 struct Inner {
     engine: ContainerEngine,
     options: ContainerOptions,

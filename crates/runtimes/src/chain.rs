@@ -8,7 +8,8 @@ use lanai_evaluate::Evaluator;
 use lanai_remote::{Remote, RemoteOptions};
 use lanai_render::Tags;
 use lanai_runner::{
-    Caller, Chain, Configured, Exec, ExecLimits, ExecMode, Launcher, Native, NativeScope, Policy, Programs,
+    Caller, Chain, Configured, Container, Exec, ExecLimits, ExecMode, Launcher, Native, NativeScope, Policy,
+    Programs,
 };
 
 use crate::measured::{Counted, Measured};
@@ -26,6 +27,8 @@ pub struct Settings {
     pub functions: Option<PathBuf>,
     /// The address of a function runner.
     pub function_runner: Option<String>,
+    /// What runs images in containers that nobody else knows; without, they are not run.
+    pub containers: Option<Container>,
     /// What stands before names of images that have no registry.
     pub image_prefix: String,
     /// Knows which tags images have.
@@ -42,6 +45,7 @@ pub(crate) struct Parts {
     pub configured: Configured,
     /// The function runner of the server.
     remote: Option<Remote>,
+    containers: Option<Container>,
     counted: Arc<Counted>,
 }
 
@@ -67,8 +71,12 @@ impl Parts {
                 .map_err(|why| format!("the address of the function runner \"{address}\": {why}"))?;
             connect(address, settings.limits)
         });
-        let configured = Configured::new(native.clone(), programs);
-        Ok(Self { native, configured, remote: remote.transpose()?, counted })
+        let mut configured = Configured::new(native.clone(), programs);
+        let containers = settings.containers.clone();
+        if let Some(containers) = &containers {
+            configured = configured.with_containers(containers.clone());
+        }
+        Ok(Self { native, configured, remote: remote.transpose()?, containers, counted })
     }
 
     /// The chain of a namespace, in the order in which evaluators are asked: one line each. Only whoever does not know a function lets
@@ -88,6 +96,8 @@ impl Parts {
             self.link("native", self.native.clone().limited(limits)),
         ];
         chain.extend(remote.map(|remote| self.link("grpc", remote)));
+        let containers = self.containers.as_ref().map(|containers| containers.limited(limits));
+        chain.extend(containers.map(|containers| self.link("container", containers)));
         Ok(Chain::new(chain))
     }
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests fail tests")]
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
@@ -116,6 +117,7 @@ pub struct Shop {
     pub served: Served,
     pub client: Client,
     arguments: Vec<String>,
+    environment: Vec<(OsString, OsString)>,
 }
 
 pub const CONFIGS: &str = "/apis/config.porch.kpt.dev/v1alpha1/namespaces";
@@ -125,12 +127,17 @@ pub const FILES: &str = "/apis/porch.kpt.dev/v1alpha1/namespaces/default/package
 impl Shop {
     /// Starts the server with further arguments.
     pub fn open(arguments: &[&str]) -> Self {
+        Self::open_with(arguments, Vec::new())
+    }
+
+    /// The same, with variables of its environment.
+    pub fn open_with(arguments: &[&str], environment: Vec<(OsString, OsString)>) -> Self {
         let home = tempfile::Builder::new().prefix("lanai-shop-").tempdir().unwrap();
         std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
         std::fs::create_dir(home.path().join("functions")).unwrap();
         let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
-        let (served, client) = start(home.path(), &arguments);
-        let shop = Self { home, served, client, arguments };
+        let (served, client) = start(home.path(), &arguments, &environment);
+        let shop = Self { home, served, client, arguments, environment };
         shop.make("/api/v1/namespaces", &json!({"metadata": {"name": "porch-fn-system"}}));
         shop.register("default");
         shop
@@ -140,7 +147,7 @@ impl Shop {
     pub fn restart(&mut self, between: impl FnOnce(&Path)) {
         self.served.end();
         between(self.home.path());
-        (self.served, self.client) = start(self.home.path(), &self.arguments);
+        (self.served, self.client) = start(self.home.path(), &self.arguments, &self.environment);
     }
 
     /// Makes the repository `blueprints` of a namespace.
@@ -244,11 +251,12 @@ impl Shop {
     }
 }
 
-fn start(home: &Path, arguments: &[String]) -> (Served, Client) {
+fn start(home: &Path, arguments: &[String], environment: &[(OsString, OsString)]) -> (Served, Client) {
     let mut command = program(env!("CARGO_BIN_EXE_lanai"));
     command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(home.join("data"));
     command.arg("--functions").arg(home.join("functions")).args(arguments);
     command.env("HOME", home).env("LANAI_LOG", "debug").current_dir(home);
+    command.envs(environment.iter().map(|(name, value)| (name, value)));
     let served = Served::start(command);
     let client = Client::new(&home.join("data/kubeconfig"));
     (served, client)

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail tests")]
 
 mod clients;
+mod containers;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

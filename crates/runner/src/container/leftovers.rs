@@ -18,7 +18,7 @@ const OWNER: &str = "lanai.dev/owner";
 const UNTIL: &str = "lanai.dev/until";
 
 /// Whether they were looked for.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Leftovers(Mutex<bool>);
 
 impl Leftovers {
