@@ -56,7 +56,7 @@ pub(crate) struct Serve {
     /// Run images that nobody else knows in containers, by this program [default: none]
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(containers::NAMES))]
     pub container_runtime: Option<String>,
-    /// When images are fetched that run in containers [default: IfNotPresent]
+    /// When images are fetched that run in containers; if nobody says it, where they are not here
     #[arg(long, value_name = "POLICY", ignore_case = true, value_parser = PossibleValuesParser::new(containers::PULLS))]
     pub image_pull_policy: Option<String>,
     /// How log lines look
