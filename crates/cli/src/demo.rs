@@ -170,6 +170,7 @@ fn server(folder: &Path, listen: Option<SocketAddr>) -> ServerSettings {
         front_proxy_ca: None,
         front_proxy_names: Vec::new(),
         functions: FunctionSettings::default(),
+        traces: None,
         readiness_gates: GateSettings::default(),
         limits: LimitSettings::default(),
         log_format: LogFormat::Text,

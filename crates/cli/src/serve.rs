@@ -18,6 +18,8 @@ use crate::pkg::local;
 
 /// The address if nobody says another one.
 const LISTEN: &str = "127.0.0.1:7443";
+/// The variable that names a collector of traces for all kinds of programs.
+const COLLECTOR_VARIABLE: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 /// The namespace of functions if nobody says another one; Porch has the same.
 pub(crate) const FUNCTION_NAMESPACE: &str = "porch-fn-system";
 
@@ -59,6 +61,9 @@ pub(crate) struct Serve {
     /// When images are fetched that run in containers; if nobody says it, where they are not here
     #[arg(long, value_name = "POLICY", ignore_case = true, value_parser = PossibleValuesParser::new(containers::PULLS))]
     pub image_pull_policy: Option<String>,
+    /// A collector that hears of each request, by OTLP over HTTP [default: `$OTEL_EXPORTER_OTLP_ENDPOINT`]
+    #[arg(long, value_name = "URL")]
+    pub traces: Option<String>,
     /// How log lines look
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,
@@ -99,6 +104,7 @@ struct Settings {
     default_image_prefix: Option<String>,
     container_runtime: Option<String>,
     image_pull_policy: Option<String>,
+    traces: Option<String>,
     readiness_gates: GateSettings,
     limits: LimitSettings,
 }
@@ -184,6 +190,8 @@ pub struct ServerSettings {
     pub front_proxy_names: Vec<String>,
     /// Who runs functions.
     pub functions: FunctionSettings,
+    /// The address of a collector of traces.
+    pub traces: Option<String>,
     /// Who looks at readiness gates.
     pub readiness_gates: GateSettings,
     /// Limits.
@@ -287,6 +295,10 @@ fn settings(serve: &Serve, io: &Io<'_>) -> Result<ServerSettings, Failure> {
         token_file: place(serve.token_file.clone().or(file.token_file)),
         front_proxy_ca: place(serve.front_proxy_ca.clone().or(file.front_proxy_ca)),
         front_proxy_names: either(&serve.front_proxy_names, file.front_proxy_names),
+        traces: serve.traces.clone().or(file.traces).or_else(|| {
+            let named = io.environment.get(std::ffi::OsStr::new(COLLECTOR_VARIABLE))?;
+            Some(named.to_string_lossy().into_owned()).filter(|named| !named.is_empty())
+        }),
         readiness_gates: file.readiness_gates,
         limits: file.limits,
         log_format: serve.log_format,

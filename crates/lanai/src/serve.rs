@@ -11,7 +11,7 @@ use lanai_cli::{DemoSettings, GateSettings, LogFormat, ServerSettings, Serving, 
 use lanai_controllers::function_config::FunctionConfigs;
 use lanai_runner::ExecLimits;
 use lanai_runtimes::Functions;
-use lanai_serve::{Options, PackageOptions, Server};
+use lanai_serve::{Collector, Options, PackageOptions, Server};
 use ring::rand::{SecureRandom, SystemRandom};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
@@ -102,6 +102,8 @@ fn log(format: LogFormat) {
 
 fn options(settings: ServerSettings) -> Result<Options, String> {
     let packages = packages(&settings)?;
+    let traces = settings.traces.as_deref().map(str::parse::<Collector>).transpose();
+    let traces = traces.map_err(|error| error.to_string())?;
     let given = settings.limits;
     let usual = Limits::DEFAULT;
     let limits = Limits {
@@ -126,6 +128,7 @@ fn options(settings: ServerSettings) -> Result<Options, String> {
         front_proxies: settings.front_proxy_names,
         limits,
         packages: Some(packages),
+        traces,
         renewal: lanai_serve::server::RENEWAL_EVERY,
         clock: Arc::new(jiff::Timestamp::now),
         chance: Arc::new(move |bytes| random.fill(bytes).expect("the system has random numbers")),

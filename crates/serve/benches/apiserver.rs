@@ -88,6 +88,7 @@ async fn serve(data: &Path) {
         front_proxies: Vec::new(),
         limits: lanai_apiserver::Limits::DEFAULT,
         packages: None,
+        traces: None,
         renewal: lanai_serve::server::RENEWAL_EVERY,
         clock: Arc::new(jiff::Timestamp::now),
         chance: Arc::new(move |bytes| ring::rand::SecureRandom::fill(&random, bytes).unwrap()),

@@ -14,6 +14,7 @@
 //! | `controllers` | what keeps the world as objects ask for it |
 //! | `bootstrap` | what is in every new store |
 //! | `journal` | the audit log as a file |
+//! | [`traces`] | spans of requests for a collector |
 
 mod bootstrap;
 pub mod certificates;
@@ -24,7 +25,9 @@ pub mod kubeconfig;
 pub mod listen;
 mod packages;
 pub mod server;
+pub mod traces;
 pub mod webhook;
 
 pub use data::DataDirectory;
 pub use server::{Error, Options, PackageOptions, Server};
+pub use traces::Collector;

@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::certificates::Shown;
+use crate::traces::Traces;
 use crate::webhook::{self, Webhooks};
 
 /// How long a client has to say hello.
@@ -180,10 +181,22 @@ pub(crate) struct Doors {
     pub(crate) api: ApiServer,
     /// Notifications of pushes, where there are packages.
     pub(crate) webhooks: Option<Arc<Webhooks>>,
+    /// Who hears of requests.
+    pub(crate) traces: Option<Traces>,
 }
 
 impl Doors {
     async fn handle(&self, request: http::Request<hyper::body::Incoming>) -> http::Response<Body> {
+        let Some(traces) = &self.traces else { return self.answer(request).await };
+        let begun = traces.begin(&request);
+        let response = self.answer(request).await;
+        if let Some(begun) = begun {
+            traces.end(begun, response.status());
+        }
+        response
+    }
+
+    async fn answer(&self, request: http::Request<hyper::body::Incoming>) -> http::Response<Body> {
         match &self.webhooks {
             Some(webhooks) if request.uri().path().starts_with(webhook::PATH) => {
                 webhooks.answer(request).await

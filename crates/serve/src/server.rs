@@ -23,6 +23,7 @@ use crate::data::{DataDirectory, FileError, Readers};
 use crate::journal::Journal;
 use crate::kubeconfig;
 use crate::listen::{self, Authorities, Doors, Tls};
+use crate::traces::{self, Collector, Export, Traces};
 use crate::webhook::Webhooks;
 
 /// How often certificates are looked at, where nothing else is said.
@@ -52,6 +53,8 @@ pub struct Options {
     pub limits: Limits,
     /// What it needs for packages; without, it knows none.
     pub packages: Option<PackageOptions>,
+    /// Who hears of each request.
+    pub traces: Option<Collector>,
     /// How often certificates are looked at.
     pub renewal: Duration,
     /// What time it is.
@@ -131,6 +134,7 @@ pub struct Server {
     engine: Option<Engine>,
     controllers: lanai_controllers::Options,
     renewal: Renewal,
+    traces: Option<(Traces, Export)>,
 }
 
 struct Renewal {
@@ -209,10 +213,15 @@ impl Server {
             functions,
             clock: options.clock.clone(),
         };
+        let traces = options.traces.map(|collector| {
+            let (traces, export) = traces::channel(collector, options.clock.clone(), options.chance.clone());
+            api.measure(traces.measure());
+            (traces, export)
+        });
         let renewal =
             Renewal { data, authority, shown, names, address, clock: options.clock, every: options.renewal };
         renewal.write_kubeconfig()?;
-        Ok(Self { listener, address, tls, api, webhooks, engine, controllers, renewal })
+        Ok(Self { listener, address, tls, api, webhooks, engine, controllers, renewal, traces })
     }
 
     /// Where it listens.
@@ -233,12 +242,20 @@ impl Server {
 
     /// Serves, and runs the controllers, until the token; then watches end, and requests are finished.
     pub async fn run(self, stop: CancellationToken) {
-        let Self { listener, tls, api, webhooks, engine, controllers, renewal, .. } = self;
+        let Self { listener, tls, api, webhooks, engine, controllers, renewal, traces, .. } = self;
+        let (traces, export) = traces.unzip();
+        // Spans are brought away behind the last request.
+        let served = CancellationToken::new();
+        let exporting = export.map(|export| tokio::spawn(export.run(served.clone())));
         let renewing = tokio::spawn(renewal.run(stop.clone()));
         let controlling = tokio::spawn(lanai_controllers::run(controllers, stop.clone()));
-        listen::serve(listener, tls, Doors { api, webhooks }, stop).await;
+        listen::serve(listener, tls, Doors { api, webhooks, traces }, stop).await;
+        served.cancel();
         let _ = controlling.await;
         let _ = renewing.await;
+        if let Some(exporting) = exporting {
+            let _ = exporting.await;
+        }
         if let Some(engine) = engine {
             engine.stop().await;
         }

@@ -19,4 +19,5 @@ mod process;
 mod renewal;
 mod requests;
 mod tls;
+mod traces;
 mod world;

@@ -43,6 +43,7 @@ pub fn options(data: &Path, limits: Limits) -> Options {
         front_proxies: Vec::new(),
         limits,
         packages: None,
+        traces: None,
         renewal: lanai_serve::server::RENEWAL_EVERY,
         clock: Arc::new(jiff::Timestamp::now),
         chance: Arc::new(move |bytes| ring::rand::SecureRandom::fill(&random, bytes).unwrap()),
