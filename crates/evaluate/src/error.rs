@@ -59,9 +59,6 @@ pub enum Failing {
     /// It was ended by a signal that was not ours.
     #[error("function was ended by signal {0}")]
     Signal(i32),
-    /// It did what cannot be done: a WASM module divided by zero, or left its memory.
-    #[error("function was ended by a trap: {0}")]
-    Trap(String),
     /// What it wrote cannot be read as a list of resources.
     #[error("what the function wrote is no list of resources: {0}")]
     Output(String),

@@ -27,7 +27,7 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2::SendRequest;
-use lanai_testkit::revisions::generate;
+use lanai_testkit::revisions::{generate, git};
 use serde_json::{Value, json};
 use server::{Behaviour, Server};
 use tls::Access;
@@ -392,24 +392,17 @@ fn bare_push(home: &Path, address: &str) -> f64 {
     std::fs::create_dir_all(home).unwrap();
     let clone = home.join("pushes");
     let header = format!("http.extraHeader=Authorization: {AUTHORIZATION}");
-    git(home, &["-c", &header, "clone", "--quiet", "--no-tags", address, "pushes"]);
+    git(home, &["-c", &header, "clone", "--quiet", "--no-tags", address, "pushes"], "");
     let mut times = Vec::new();
     for number in 0..ROUNDS / 2 {
         let tag = format!("bare/v{number}");
         let who = ["-c", "user.name=ann", "-c", "user.email=a@b"];
-        git(&clone, &[&who[..], &["commit", "--quiet", "--allow-empty", "-m", "bare"]].concat());
-        git(&clone, &["tag", &tag]);
+        git(&clone, &[&who[..], &["commit", "--quiet", "--allow-empty", "-m", "bare"]].concat(), "");
+        git(&clone, &["tag", &tag], "");
         let started = Instant::now();
-        git(&clone, &["-c", &header, "push", "--quiet", "--atomic", "origin", "main", &tag]);
+        git(&clone, &["-c", &header, "push", "--quiet", "--atomic", "origin", "main", &tag], "");
         times.push(started.elapsed());
     }
     times.sort_unstable();
     times[times.len() / 2].as_secs_f64() * 1_000.0
-}
-
-fn git(folder: &Path, arguments: &[&str]) {
-    let mut command = Command::new("git");
-    command.current_dir(folder).args(arguments);
-    command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").stdout(Stdio::null());
-    assert!(command.status().unwrap().success(), "git {arguments:?}");
 }

@@ -11,7 +11,7 @@
 #[path = "../tests/it/server.rs"]
 mod server;
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use lanai_repository::packages::{
 use lanai_repository::{
     Credential, CredentialName, Credentials, Environment, Limits, Options, Proof, Silent,
 };
-use lanai_testkit::revisions::generate;
+use lanai_testkit::revisions::{generate, git};
 use server::{Behaviour, Server};
 
 const SERVE: &str = "LANAI_BENCH_SERVES";
@@ -232,18 +232,6 @@ fn serve(root: &Path) -> (Child, String) {
     let output = child.stdout.take().expect("an output");
     BufReader::new(output).read_line(&mut line).expect("an address");
     (child, line.trim().to_owned())
-}
-
-fn git(folder: &Path, arguments: &[&str], input: &str) {
-    let mut command = Command::new("git");
-    command
-        .current_dir(folder)
-        .args(arguments)
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_CONFIG_GLOBAL", "/dev/null");
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("git starts");
-    child.stdin.take().expect("an input").write_all(input.as_bytes()).expect("git reads");
-    assert!(child.wait().expect("git ends").success(), "git {arguments:?}");
 }
 
 fn time(what: &str, action: impl FnOnce()) -> Duration {

@@ -60,8 +60,12 @@ pub fn generate(folder: &Path, packages: usize, revisions: usize) {
     git(folder, &["repack", "-a", "-d", "-q"], "");
 }
 
+/// Runs git in a folder, without the configuration of this machine, on an input.
+///
+/// # Panics
+/// When it cannot be run, or fails.
 #[allow(clippy::disallowed_methods, reason = "git makes what tests and benchmarks read")]
-fn git(folder: &Path, arguments: &[&str], input: &str) {
+pub fn git(folder: &Path, arguments: &[&str], input: &str) {
     let mut command = Command::new("git");
     command
         .current_dir(folder)
