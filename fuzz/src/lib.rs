@@ -19,5 +19,7 @@ mod locality;
 mod model;
 #[path = "../../crates/yaml/tests/it/properties/names.rs"]
 pub mod names;
+#[path = "../../crates/yaml/tests/it/properties/owners.rs"]
+mod owners;
 #[path = "../../crates/yaml/tests/it/properties/text.rs"]
 mod text;

@@ -242,7 +242,7 @@ impl Emitter<'_> {
         let mut after: Option<Entry> = None;
         // Where new entries go between two that stand in the source, and how they are written there.
         let mut gap: Option<Gap<'_>> = None;
-        for (index, entry) in entries.iter().enumerate() {
+        for entry in &entries {
             if !self.is_new(*entry) {
                 after = Some(*entry);
                 gap = None;
@@ -252,13 +252,12 @@ impl Emitter<'_> {
             let gap = if let Some(gap) = &mut gap {
                 gap
             } else {
-                let new = entries[index..].iter().take_while(|entry| self.is_new(**entry)).count();
                 gap.insert(match (after, first_kept.zip(next)) {
-                    (Some(before), _) => self.gap_behind(id, before, &entries[index..index + new]),
+                    (Some(before), _) => self.gap_behind(id, before),
                     (None, Some((kept, next))) if front.inline => {
                         self.gap_at(id, self.extents.lead_behind_dash(kept, next.lead))
                     }
-                    (None, Some((_, next))) => self.gap_at(id, next.start),
+                    (None, Some((_, next))) => self.gap_at(id, self.extents.comments_above(next.start)),
                     (None, None) => continue,
                 })
             };

@@ -362,6 +362,17 @@ impl<'a> Extents<'a> {
         next.filter(|next| *next != id && self.in_source(*next))
     }
 
+    /// The first of the comments right above the line that begins at `start`, whomever readers give them to: what stands above a
+    /// dash with nothing behind it, or only an anchor, they give to others. `start` where there are none.
+    pub fn comments_above(&self, start: u32) -> u32 {
+        let lines = std::iter::successors(Some(start), |line| {
+            let above = self.line_above(*line);
+            let is_text = above < *line && above >= self.tree.span.start && !self.is_blank_line(above);
+            (is_text && self.only_trivia(above, *line)).then_some(above)
+        });
+        lines.last().unwrap_or(start)
+    }
+
     /// The entry that begins with a child of a collection.
     fn linked_entry(&self, first: NodeId) -> Entry {
         let node = self.tree.node(first);

@@ -16,11 +16,12 @@ pub(super) struct Gap<'a> {
 }
 
 impl Emitter<'_> {
-    /// The place behind an entry that stands in the source, for the entries that are new behind it.
-    pub(super) fn gap_behind(&self, id: NodeId, before: Entry, new: &[Entry]) -> Gap<'_> {
-        let end = self.extent(before).end;
+    /// The place behind an entry that stands in the source.
+    pub(super) fn gap_behind(&self, id: NodeId, before: Entry) -> Gap<'_> {
+        // A comment further left is about more than the entry, and stays behind what is new in the collection.
+        let end = self.extent(before).removed_end;
         let column = self.tree.node(id).column;
-        let at = if self.has_added_foot(before) { end } else { self.behind_loose_comment(end, column, new) };
+        let at = if self.has_added_foot(before) { end } else { self.behind_loose_comment(end, column) };
         let open = at > end || !self.has_added_foot(before) && self.ends_in_open_foot(before, end, column);
         Gap { above: if open { "\n" } else { "" }, ..self.gap_at(id, at) }
     }
@@ -95,27 +96,24 @@ impl Emitter<'_> {
         self.added_lines(entry, CommentPlace::Foot, 0).is_some()
     }
 
-    /// Behind comments that begin at `at`, belong to something further left, and would come to be below the last of the new
-    /// entries; else `at`.
-    fn behind_loose_comment(&self, at: u32, column: u32, new: &[Entry]) -> u32 {
-        let takes_it = |entry: &Entry| {
-            let node = self.tree.node(entry.last);
-            node.style != Style::Block || node.first.get().is_none()
-        };
-        if !new.last().is_some_and(takes_it) {
-            return at;
-        }
+    /// Behind comments that begin at `at` and belong to something else, for readers, although they stand right below the entry that
+    /// ends there and above nothing, or are deeper than what follows, as the next line of a comment beside the entry is; else `at`.
+    fn behind_loose_comment(&self, at: u32, column: u32) -> u32 {
         let end = self.tree.span.end;
-        let mut line = at;
+        let (mut line, mut deeper) = (at, at);
         while line < end && self.extents.after_break(line) {
-            let text = Span { start: line, end: self.extents.line_end(line) }.of(&self.document.source);
+            let next = self.extents.line_end(line);
+            let text = Span { start: line, end: next }.of(&self.document.source);
             let indent = text.len() - text.trim_start_matches(' ').len();
             if !text[indent..].starts_with('#') || indent < column as usize {
                 break;
             }
-            line = self.extents.line_end(line);
+            if deeper == line && indent > column as usize {
+                deeper = next;
+            }
+            line = next;
         }
-        let set_off = line >= end || self.extents.is_blank_line(line);
-        if set_off { line } else { at }
+        let ends_document = line >= end || self.document.source[line as usize..].starts_with("...");
+        if ends_document || self.extents.is_blank_line(line) { line } else { deeper }
     }
 }

@@ -469,7 +469,9 @@ fn last_blank_line(text: &str) -> Option<Split> {
     let mut after_blank = false;
     let mut end = 0;
     let mut start = 0;
-    for line in text.split_inclusive(['\n', '\r']) {
+    while start < text.len() {
+        let next = next_line(text, Span::new(start, start).start) as usize;
+        let line = &text[start..next];
         let content = line.trim_matches([' ', '\t', '\r', '\n']);
         if content.is_empty() {
             after_blank = true;
@@ -483,7 +485,7 @@ fn last_blank_line(text: &str) -> Option<Split> {
             after_blank = false;
             end = start + line.trim_end_matches(['\n', '\r']).len();
         }
-        start += line.len();
+        start = next;
     }
     if end < text.len() { Some(Split { end, next: text.len() }) } else { found }
 }

@@ -10,6 +10,7 @@ mod judge;
 mod locality;
 mod model;
 pub mod names;
+mod owners;
 mod refusals;
 mod text;
 

@@ -185,3 +185,36 @@ fn a_comment_above_an_entry_without_a_key_goes_with_it() {
     check("# c\n: 8\n# d\nb: 1\n", &[Remove("b")], "# c\n: 8\n");
     check("# c\n- : 8\n  b: 1\n", &[Remove("[0][\"\"]")], "# c\n- b: 1\n");
 }
+
+#[test]
+fn what_is_added_takes_no_comment_from_its_neighbours() {
+    // Below the last entry and above the end of the document.
+    check("k: x\n# of k\n...\n", &[Set("new", "1")], "k: x\n# of k\n\nnew: 1\n...\n");
+    check("k: x\n# of k\n", &[Set("new", "{a: [1]}")], "k: x\n# of k\n\nnew: {a: [1]}\n");
+    check("k: x\n# of k\n", &[Set("new", "a: 1")], "k: x\n# of k\n\nnew:\n  a: 1\n");
+    // Further left: about what stands further left.
+    check("- - x\n# c\n- y\n", &[Set("[0][]", "z")], "- - x\n  - z\n# c\n- y\n");
+    check("a:\n  b: 1\n# c\n\nd: 2\n", &[Set("a.m", "1")], "a:\n  b: 1\n  m: 1\n# c\n\nd: 2\n");
+}
+
+/// Puts an entry in front of the one at an index of the root, in LF and in CRLF.
+fn check_insert(input: &str, index: usize, expected: &str) {
+    for to in ["\n", "\r\n"] {
+        let mut document = Document::parse(input.replace('\n', to)).expect("it is YAML");
+        let mut root = document.root_mut();
+        let done = if root.read().kind() == lanai_yaml::Kind::Mapping {
+            root.insert_at(index, "new", 1)
+        } else {
+            root.insert_item(index, "new")
+        };
+        done.expect("there is a place");
+        assert_eq!(document.to_string(), expected.replace('\n', to), "{input:?}");
+    }
+}
+
+#[test]
+fn what_comes_between_two_entries_leaves_each_its_comments() {
+    check_insert("a: 1 # long\n     # words\nb: 2\n", 1, "a: 1 # long\n     # words\n\nnew: 1\nb: 2\n");
+    check_insert("# licence\n\n# of a\n# too\na: 1\n", 0, "# licence\n\nnew: 1\n# of a\n# too\na: 1\n");
+    check_insert("# of nothing\n-\n- x\n", 0, "- new\n# of nothing\n-\n- x\n");
+}

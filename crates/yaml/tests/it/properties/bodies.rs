@@ -270,6 +270,11 @@ pub fn edit_text(text: &str, edits: &[u8], most: usize) {
         }
         copied |= brings;
         if done == 1 && copies(document) == 0 && document.to_string() != walked {
+            if let (Ok(was), Ok(is)) =
+                (Document::parse(walked.as_str()), Document::parse(document.to_string()))
+            {
+                op.keeps_owners(&was, &is, &told);
+            }
             let place = Place { text, document: &unedited, range: start..start + unedited.source().len() };
             if let Some(bounds) = place.bounds(&op) {
                 place.check(&document.to_string(), &bounds, &told);

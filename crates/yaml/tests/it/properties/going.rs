@@ -54,16 +54,17 @@ impl Edit {
 fn replaced(node: NodeRef<'_>, text: &str) -> Vec<String> {
     let (Some(range), true) = (node.source_range(), node.style() == Style::Block) else { return Vec::new() };
     let own = column(text, range.start);
-    let outer = match node.parent() {
-        None => 0,
+    let left = match node.parent() {
+        // Below a root, in its column: about the whole, whomever readers give it to.
+        None => own + 1,
         Some(parent) => {
             let key = parent.entries().find(|(_, value)| value.source_range() == node.source_range());
             let key = key.and_then(|(key, _)| key.source_range()).map(|key| column(text, key.start) + 1);
-            key.or(dash(text, range.start)).unwrap_or(own)
+            key.or(dash(text, range.start)).unwrap_or(own).min(own)
         }
     };
     let above = if node.parent().is_none() { Above::Never } else { Above::Inside };
-    let going = Going { text, start: range.start, end: deep_end(node), column: own.min(outer), above };
+    let going = Going { text, start: range.start, end: deep_end(node), column: left, above };
     going.of(&below(node))
 }
 

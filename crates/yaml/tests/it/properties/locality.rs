@@ -114,7 +114,8 @@ impl<'a> Place<'a> {
         if node.target().kind() == Kind::Scalar {
             return Some(self.own(path));
         }
-        let to = if at < node.len() { self.lead(node, at) } else { self.end(path, node) };
+        // Whose the comments between the two are is judged apart.
+        let to = if at < node.len() { self.line(node, at) } else { self.end(path, node) };
         (at <= node.len()).then(|| self.before(path, node, at)..to)
     }
 
@@ -176,16 +177,28 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Where an entry begins that is not the first: its head comment, else the line or the place of its key or dash.
-    fn lead(&self, node: NodeRef<'a>, at: usize) -> usize {
+    /// The line of an entry's key or dash, or where that begins if it shares its line.
+    fn line(&self, node: NodeRef<'a>, at: usize) -> usize {
+        let (start, gap) = self.gap_above(node, at);
+        let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
+        gap.rfind('\n').map_or(start, |line| start - gap.len() + line + 1 + indent(&gap[line + 1..]))
+    }
+
+    /// Where an entry begins, and the text between it and the one before.
+    fn gap_above(&self, node: NodeRef<'a>, at: usize) -> (usize, &'a str) {
         let all = entries(node);
         let start = range(all[at].0).start;
         let from =
             if at == 0 { start } else { deep_end(all[at - 1].0).max(deep_end(all[at - 1].1)).min(start) };
-        let gap = &self.text[from..start];
-        let indent = |line: usize| gap[line..].len() - gap[line..].trim_start_matches(' ').len();
-        let mut lead = gap.rfind('\n').map_or(start, |line| from + line + 1 + indent(line + 1));
-        let mut first = Some(all[at].0);
+        (start, &self.text[from..start])
+    }
+
+    /// Where an entry begins that is not the first: its head comment, else the line or the place of its key or dash.
+    fn lead(&self, node: NodeRef<'a>, at: usize) -> usize {
+        let (start, gap) = self.gap_above(node, at);
+        let from = start - gap.len();
+        let mut lead = self.line(node, at);
+        let mut first = Some(entries(node)[at].0);
         while let Some(node) = first {
             let head = node.head_comment().and_then(|head| head.lines().next().map(str::to_owned));
             // What stands on the line of the entry before is not above this one, whoever it is said to belong to.

@@ -68,6 +68,13 @@ const LINES: &[&str] = &[
     "trailing ",
 ];
 
+/// Tags that any node may have, as far as the grammar goes; the first is of nobody, and others decide what a scalar means.
+const TAGS: &[&str] =
+    &["!t", "!!str", "!!int", "!<tag:example.com,2026:t>", "!", "!!float", "!a.b/c%20d", "!!binary"];
+
+/// The same where a directive declares the handle `!e!`.
+const TAGS_WITH_HANDLE: &[&str] = &["!e!t", "!t", "!!str", "!e!a%2Cb"];
+
 /// What a value stands behind.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Behind {
@@ -96,6 +103,8 @@ pub struct Text<'c, 'b> {
     /// The last value was a block scalar: deeper lines behind it would be a part of it.
     behind_block: bool,
     left: usize,
+    /// The tags that the document may use.
+    tags: &'static [&'static str],
 }
 
 /// A stream of one or more documents.
@@ -130,6 +139,7 @@ impl<'c, 'b> Text<'c, 'b> {
             anchors: Vec::new(),
             behind_block: false,
             left: 40,
+            tags: TAGS,
         }
     }
 
@@ -143,12 +153,17 @@ impl<'c, 'b> Text<'c, 'b> {
     }
 
     fn document(&mut self, marker: bool) {
+        self.tags = TAGS;
         if marker || self.choices.once_in(5) {
             if !marker && self.choices.once_in(4) {
                 self.comment_line(0);
             }
             if !marker && self.parts == Parts::All && self.choices.once_in(6) {
-                self.out.push_str(self.choices.of(&["%YAML 1.2", "%TAG !e! tag:example.com,2026:"]));
+                let directive = self.choices.of(&["%YAML 1.2", "%TAG !e! tag:example.com,2026:"]);
+                self.out.push_str(directive);
+                if directive.starts_with("%TAG") {
+                    self.tags = TAGS_WITH_HANDLE;
+                }
                 self.line_end();
             }
             self.out.push_str("---");
@@ -374,10 +389,15 @@ impl<'c, 'b> Text<'c, 'b> {
             return String::new();
         }
         match self.choices.below(8) {
-            6 => "!t ".into(),
-            7 => format!("!t &a{} ", self.next()),
+            6 => format!("{} ", self.tag()),
+            7 => format!("{} &a{} ", self.tag(), self.next()),
             _ => format!("&a{} ", self.next()),
         }
+    }
+
+    /// A tag. Which one is not chosen by a byte of its own, so that what is kept of earlier runs still means the same text.
+    fn tag(&self) -> &'static str {
+        self.tags[(self.count + self.out.len()) % self.tags.len()]
     }
 
     fn nested(
