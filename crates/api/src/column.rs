@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::age;
-use crate::jsonpath::JsonPath;
+use crate::jsonpath::{self, JsonPath};
 use crate::parts::Parts;
 
 /// A column of a table.
@@ -113,7 +113,7 @@ impl Column {
                 let found = path.find(object);
                 match (self.kind, found.first()) {
                     (_, None) => Value::Null,
-                    (CellType::Text, Some(_)) => path.print(object).into(),
+                    (CellType::Text, Some(_)) => jsonpath::print(&found).into(),
                     (kind, Some(first)) => converted(kind, first, now),
                 }
             }

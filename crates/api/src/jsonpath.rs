@@ -79,7 +79,14 @@ impl JsonPath {
 
     /// What it leads to, in order; nothing where fields are missing.
     pub fn find<'v>(&self, value: &'v Value) -> Vec<&'v Value> {
-        follow(&self.steps, vec![value])
+        // Most paths are fields only, and lead to one value.
+        let mut at = value;
+        for (passed, step) in self.steps.iter().enumerate() {
+            let Step::Field(name) = step else { return follow(&self.steps[passed..], vec![at]) };
+            let Some(below) = at.get(name.as_str()) else { return Vec::new() };
+            at = below;
+        }
+        vec![at]
     }
 
     /// The fields that it begins with: all that it leads to stands behind them.
@@ -97,21 +104,26 @@ impl JsonPath {
 
     /// What it leads to as one text: values one behind the other with blanks between them, objects and lists as JSON.
     pub fn print(&self, value: &Value) -> String {
-        let mut out = String::new();
-        for (at, found) in self.find(value).into_iter().enumerate() {
-            if at > 0 {
-                out.push(' ');
-            }
-            match found {
-                Value::String(text) => out.push_str(text),
-                Value::Null => out.push_str("<nil>"),
-                other => {
-                    let _ = write!(out, "{other}");
-                }
+        print(&self.find(value))
+    }
+}
+
+/// What a path led to as one text; see [`JsonPath::print`].
+pub(crate) fn print(all: &[&Value]) -> String {
+    let mut out = String::new();
+    for (at, found) in all.iter().enumerate() {
+        if at > 0 {
+            out.push(' ');
+        }
+        match found {
+            Value::String(text) => out.push_str(text),
+            Value::Null => out.push_str("<nil>"),
+            other => {
+                let _ = write!(out, "{other}");
             }
         }
-        out
     }
+    out
 }
 
 fn follow<'v>(steps: &[Step], mut found: Vec<&'v Value>) -> Vec<&'v Value> {

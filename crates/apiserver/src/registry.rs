@@ -229,7 +229,7 @@ impl Registered {
     pub(crate) fn is_as_stored(&self, stored: &Stored, version: &str) -> bool {
         let has_defaults = match self.filled.get(version) {
             None => true,
-            Some(mark) => stored.object.attributes.fields.get(FILLED) == Some(mark),
+            Some(mark) => stored.object.attributes.field(FILLED).as_deref() == Some(mark),
         };
         has_defaults && !self.is_renamed()
     }
@@ -313,8 +313,8 @@ impl Registered {
     /// The same for an object that comes from a row and has no defaults that were not there.
     pub(crate) fn row_fields_again(&self, object: &Value, before: &Stored) -> BTreeMap<String, String> {
         let mut fields = self.row_fields(object, "");
-        if let Some(mark) = before.object.attributes.fields.get(FILLED) {
-            fields.insert(FILLED.to_owned(), mark.clone());
+        if let Some(mark) = before.object.attributes.field(FILLED) {
+            fields.insert(FILLED.to_owned(), mark.into_owned());
         }
         fields
     }

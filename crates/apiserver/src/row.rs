@@ -4,11 +4,10 @@
 //! bytes by splicing.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 
 use bytes::Bytes;
 use lanai_store::{Attributes, Object, Protection, Revision, Stored};
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::meta;
@@ -16,12 +15,14 @@ use crate::status::Status;
 
 const API_VERSION: &[u8] = b"{\"apiVersion\":\"";
 const METADATA: &[u8] = b"\"metadata\":{";
+/// The most bytes that the version of an object takes in its metadata.
+const MAX_VERSION: usize = 48;
 
 /// Makes a row of an object.
-pub fn encode(mut object: Value, fields: BTreeMap<String, String>, protection: Protection) -> Object {
+pub fn encode(mut object: Value, fields: &BTreeMap<String, String>, protection: Protection) -> Object {
     let labels = meta::labels(&object);
     let value = Bytes::from(canonical(&mut object).to_string());
-    Object { value, attributes: Attributes { labels, fields }, protection, ..Object::default() }
+    Object { value, attributes: Attributes::new(&labels, fields), protection, ..Object::default() }
 }
 
 fn canonical(object: &mut Value) -> Value {
@@ -40,11 +41,16 @@ fn canonical(object: &mut Value) -> Value {
     Value::Object(ordered)
 }
 
-/// An object in the version that is asked for, as bytes.
+/// Writes an object in the version that is asked for behind what is there.
 ///
 /// # Errors
 /// When the row was not written by [`encode`].
-pub fn bytes(stored: &Stored, revision: Revision, api_version: &str) -> Result<Vec<u8>, Status> {
+pub fn splice(
+    stored: &Stored,
+    revision: Revision,
+    api_version: &str,
+    out: &mut Vec<u8>,
+) -> Result<(), Status> {
     let row = &stored.object.value;
     let damaged = || Status::internal(format!("the row of \"{}\" is not an object of ours", stored.key));
     let rest = row.strip_prefix(API_VERSION).ok_or_else(damaged)?;
@@ -52,27 +58,65 @@ pub fn bytes(stored: &Stored, revision: Revision, api_version: &str) -> Result<V
     let rest = &rest[end..];
     let at = find(rest, METADATA).ok_or_else(damaged)? + METADATA.len();
     let (head, tail) = rest.split_at(at);
-    let comma = if tail.starts_with(b"}") { "" } else { "," };
-    let version = format!("\"resourceVersion\":\"{revision}\"{comma}");
-    let mut out = Vec::with_capacity(row.len() + version.len() + api_version.len());
-    for part in [API_VERSION, api_version.as_bytes(), head, version.as_bytes(), tail] {
+    out.reserve(row.len() + api_version.len() + MAX_VERSION);
+    for part in [API_VERSION, api_version.as_bytes(), head] {
         out.extend_from_slice(part);
     }
-    Ok(out)
+    write_version(revision, tail, out);
+    out.extend_from_slice(tail);
+    Ok(())
 }
 
-/// The metadata of an object, as bytes.
+/// Writes the version of an object, where its metadata begins.
+fn write_version(revision: Revision, rest: &[u8], out: &mut Vec<u8>) {
+    let comma = if rest.starts_with(b"}") { "" } else { "," };
+    // Writing into memory does not fail.
+    let _ = write!(out, "\"resourceVersion\":\"{revision}\"{comma}");
+}
+
+/// Writes the metadata of an object behind what is there.
 ///
 /// # Errors
 /// When the row was not written by [`encode`].
-pub fn metadata(stored: &Stored, revision: Revision) -> Result<Vec<u8>, Status> {
+pub fn splice_metadata(stored: &Stored, revision: Revision, out: &mut Vec<u8>) -> Result<(), Status> {
     let row = &stored.object.value;
     let damaged = || Status::internal(format!("the row of \"{}\" is not an object of ours", stored.key));
-    let at = find(row, METADATA).ok_or_else(damaged)? + METADATA.len() - 1;
-    let mut rest = serde_json::Deserializer::from_slice(&row[at..]);
-    let found = <&RawValue>::deserialize(&mut rest).map_err(|_| damaged())?.get();
-    let comma = if found == "{}" { "" } else { "," };
-    Ok(format!("{{\"resourceVersion\":\"{revision}\"{comma}{}", &found[1..]).into_bytes())
+    let at = find(row, METADATA).ok_or_else(damaged)? + METADATA.len();
+    let end = closing(&row[at..]).ok_or_else(damaged)?;
+    let rest = &row[at..=at + end];
+    out.push(b'{');
+    write_version(revision, rest, out);
+    out.extend_from_slice(rest);
+    Ok(())
+}
+
+/// Where the object ends that began before a text: at its own closing brace. What the text says is not looked at.
+fn closing(text: &[u8]) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut at = 0;
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'{' => depth += 1,
+            b'}' if depth == 0 => return Some(at),
+            b'}' => depth -= 1,
+            b'"' => at = end_of_string(text, at)?,
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Where a string ends, given where it begins.
+fn end_of_string(text: &[u8], start: usize) -> Option<usize> {
+    let mut at = start + 1;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
+        if text[at] == b'"' {
+            return Some(at);
+        }
+        at += 2;
+    }
 }
 
 /// An object as it is stored, with its `resourceVersion`.
@@ -97,7 +141,7 @@ pub fn damaged(stored: &Stored, error: &serde_json::Error) -> Status {
 }
 
 fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    haystack.windows(needle.len()).position(|window| window == needle)
+    memchr::memmem::find(haystack, needle)
 }
 
 #[cfg(test)]
@@ -107,7 +151,7 @@ mod tests {
 
     fn stored(object: Value) -> Stored {
         let key = Key::new(&Kind::new("widgets.x.org").unwrap(), "a", "b").unwrap();
-        let object = encode(object, BTreeMap::new(), Protection::Plain);
+        let object = encode(object, &BTreeMap::new(), Protection::Plain);
         Stored { key, created: Revision::new(3), revision: Revision::new(7), object }
     }
 
@@ -117,15 +161,19 @@ mod tests {
             json!({"spec": {"metadata": {}}, "kind": "Widget", "apiVersion": "x.org/v1",
                    "metadata": {"name": "b", "resourceVersion": "4", "labels": {"a": "\"metadata\":{"}}}),
             json!({"apiVersion": "x.org/v1", "kind": "Widget", "metadata": {}}),
+            json!({"apiVersion": "x.org/v1", "kind": "Widget", "spec": {"a": "}"},
+                   "metadata": {"annotations": {"}\"{\\": "\\\"}", "b": "\\"}, "finalizers": ["}"]}}),
             json!({"apiVersion": "x.org/v1", "kind": "Widget"}),
         ];
         for object in objects {
             let stored = stored(object);
             let mut expected = decode_at(&stored, Revision::new(9)).unwrap();
             expected["apiVersion"] = json!("x.org/v2");
-            let spliced = bytes(&stored, Revision::new(9), "x.org/v2").unwrap();
+            let mut spliced = Vec::new();
+            splice(&stored, Revision::new(9), "x.org/v2", &mut spliced).unwrap();
             assert_eq!(serde_json::from_slice::<Value>(&spliced).unwrap(), expected);
-            let spliced = metadata(&stored, Revision::new(9)).unwrap();
+            spliced.clear();
+            splice_metadata(&stored, Revision::new(9), &mut spliced).unwrap();
             assert_eq!(serde_json::from_slice::<Value>(&spliced).unwrap(), expected["metadata"]);
         }
     }
@@ -134,8 +182,12 @@ mod tests {
     fn rows_of_others_are_told() {
         let mut stored = stored(json!({"apiVersion": "v1", "kind": "A", "metadata": {}}));
         stored.object.value = Bytes::from_static(b"{\"kind\":1}");
-        assert!(bytes(&stored, Revision::new(1), "v1").is_err());
-        assert!(metadata(&stored, Revision::new(1)).is_err());
+        assert!(splice(&stored, Revision::new(1), "v1", &mut Vec::new()).is_err());
+        assert!(splice_metadata(&stored, Revision::new(1), &mut Vec::new()).is_err());
+        for cut in ["{\"metadata\":{\"a\":\"", "{\"metadata\":{\"a\":\"\\", "{\"metadata\":{{}"] {
+            stored.object.value = Bytes::from_static(cut.as_bytes());
+            assert!(splice_metadata(&stored, Revision::new(1), &mut Vec::new()).is_err(), "{cut}");
+        }
         stored.object.value = Bytes::from_static(b"no");
         assert!(decode(&stored).is_err());
     }

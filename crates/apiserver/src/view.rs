@@ -96,7 +96,11 @@ impl View {
                 Shape::Objects | Shape::Discovery,
                 Format::Json | Format::OpenApiProtobuf | Format::Discovery | Format::Text,
                 Item::Row(stored, revision),
-            ) => self.row(stored, *revision),
+            ) => {
+                let mut out = Vec::new();
+                self.row(stored, *revision, &self.api_version(), &mut out)?;
+                Ok(out)
+            }
             _ => Ok(self.written(&self.shaped(item, Headings::Shown)?)),
         }
     }
@@ -131,14 +135,13 @@ impl View {
 
     /// One line of a watch.
     pub fn frame(&self, event: &str, item: Item, headings: Headings) -> Result<Vec<u8>, Status> {
-        let object = match (self.accept.shape, &item) {
-            (Shape::Objects | Shape::Discovery, Item::Row(stored, revision)) => {
-                self.row(stored, *revision)?
-            }
-            _ => self.shaped(item, headings)?.to_string().into_bytes(),
-        };
         let mut line = format!("{{\"type\":\"{event}\",\"object\":").into_bytes();
-        line.extend_from_slice(&object);
+        match (self.accept.shape, &item) {
+            (Shape::Objects | Shape::Discovery, Item::Row(stored, revision)) => {
+                self.row(stored, *revision, &self.api_version(), &mut line)?;
+            }
+            _ => line.extend(self.shaped(item, headings)?.to_string().into_bytes()),
+        }
         line.extend_from_slice(b"}\n");
         Ok(line)
     }
@@ -176,21 +179,28 @@ impl View {
             if at > 0 {
                 out.push(b',');
             }
-            out.extend(match item {
-                Item::Row(stored, revision) => self.row(&stored, revision)?,
-                other @ Item::Value(_) => self.converted(other)?.to_string().into_bytes(),
-            });
+            match item {
+                Item::Row(stored, revision) => self.row(&stored, revision, &api_version, &mut out)?,
+                other @ Item::Value(_) => out.extend(self.converted(other)?.to_string().into_bytes()),
+            }
         }
         out.extend_from_slice(b"]}\n");
         Ok(out)
     }
 
-    /// A row in the version that was asked for: its own bytes where they are right already.
-    fn row(&self, stored: &Arc<Stored>, revision: Revision) -> Result<Vec<u8>, Status> {
+    /// Writes a row in the version that was asked for: its own bytes where they are right already.
+    fn row(
+        &self,
+        stored: &Arc<Stored>,
+        revision: Revision,
+        api_version: &str,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Status> {
         if self.kind.is_as_stored(stored, &self.version) {
-            return row::bytes(stored, revision, &self.api_version());
+            return row::splice(stored, revision, api_version, out);
         }
-        Ok(self.converted(Item::Row(stored.clone(), revision))?.to_string().into_bytes())
+        out.extend(self.converted(Item::Row(stored.clone(), revision))?.to_string().into_bytes());
+        Ok(())
     }
 
     /// The object in the version that was asked for.
@@ -276,10 +286,11 @@ impl View {
     ) -> Result<(), Status> {
         let value = parts.read(&stored.object.value).map_err(|error| row::damaged(stored, &error))?;
         out.extend_from_slice(b"{\"cells\":");
-        out.extend(Value::Array(self.cells(columns, &value)).to_string().into_bytes());
+        // Writing into memory does not fail.
+        let _ = serde_json::to_writer(&mut *out, &self.cells(columns, &value));
         if self.include == Include::Metadata {
             out.extend_from_slice(b",\"object\":{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
-            out.extend(row::metadata(stored, revision)?);
+            row::splice_metadata(stored, revision, out)?;
             out.push(b'}');
         }
         out.push(b'}');

@@ -63,8 +63,8 @@ impl Engine {
         let fields = [(rows::UPSTREAM, loaded.name.as_str())];
         let found =
             rows::list(store, rows::with_fields(&rows::REVISION, &loaded.namespace, &fields)?).await?;
-        let is_real = |stored: &&lanai_store::Stored| {
-            stored.object.attributes.fields.get("spec.revision").is_none_or(|number| number != "-1")
+        let is_real = |stored: &&std::sync::Arc<lanai_store::Stored>| {
+            stored.object.attributes.field("spec.revision").is_none_or(|number| number != "-1")
                 && stored.key.name() != loaded.name.as_str()
         };
         if let Some(other) = found.iter().find(is_real) {

@@ -133,7 +133,7 @@ impl Pushes {
             let kept: Kept = serde_json::from_slice(&stored.object.value).map_err(|error| {
                 Error::internal(format!("the row of \"{}\" is no push: {error}", stored.key))
             })?;
-            found.push((stored.key, kept.into()));
+            found.push((stored.key.clone(), kept.into()));
         }
         Ok(found)
     }

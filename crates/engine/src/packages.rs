@@ -73,12 +73,12 @@ impl PackageId {
                 let mut object = rows::decode(&stored)?;
                 if object["status"] != shown["status"] {
                     object["status"] = shown["status"].clone();
-                    let object = rows::encode(&object, fields(self));
+                    let object = rows::encode(&object, &fields(self));
                     writes.push(Write::Update { key, expected: stored.revision, object });
                 }
             }
             None if presence == Rows::Empty => {}
-            None => writes.push(Write::Create { key, object: rows::encode(&shown, fields(self)) }),
+            None => writes.push(Write::Create { key, object: rows::encode(&shown, &fields(self)) }),
         }
         if latest > 0 {
             writes.extend(raise(store, self, latest).await?);
@@ -149,7 +149,7 @@ pub(crate) async fn around(
             }
             None => around
                 .writes
-                .push(Write::Create { key, object: rows::encode(&id.object(now, None), fields(id)) }),
+                .push(Write::Create { key, object: rows::encode(&id.object(now, None), &fields(id)) }),
         }
         return Ok((around, Latest::No));
     }
@@ -160,11 +160,11 @@ pub(crate) async fn around(
     };
     let others: Vec<_> = others.into_iter().filter(|stored| stored.key.name() != changed).collect();
     let number_of = |stored: &lanai_store::Stored| {
-        let number = stored.object.attributes.fields.get("spec.revision");
+        let number = stored.object.attributes.field("spec.revision");
         number.and_then(|number| number.parse::<i64>().ok()).unwrap_or(0)
     };
     let best = others.iter().max_by_key(|stored| number_of(stored)).filter(|stored| number_of(stored) > 0);
-    let best_number = best.map_or(0, number_of);
+    let best_number = best.map_or(0, |best| number_of(best));
     let (latest, is_latest) = match change {
         Change::Published { number, .. } if *number > best_number => (*number, Latest::Yes),
         Change::Published { .. } | Change::Gone { .. } | Change::Draft => (best_number, Latest::No),
@@ -197,12 +197,12 @@ pub(crate) async fn around(
                 around.conditions.push(Condition::Presence { key, expected: Presence::At(stored.revision) });
             } else {
                 object["status"] = shown["status"].clone();
-                let object = rows::encode(&object, fields(id));
+                let object = rows::encode(&object, &fields(id));
                 around.writes.push(Write::Update { key, expected: stored.revision, object });
             }
         }
         None if is_empty => {}
-        None => around.writes.push(Write::Create { key, object: rows::encode(&shown, fields(id)) }),
+        None => around.writes.push(Write::Create { key, object: rows::encode(&shown, &fields(id)) }),
     }
     Ok((around, is_latest))
 }
@@ -212,13 +212,10 @@ async fn raise(store: &dyn Store, id: &PackageId, number: i64) -> Result<Option<
     let key = rows::number_key(&id.namespace, &id.name);
     let object = lanai_store::Object {
         value: number.to_string().into(),
-        attributes: lanai_store::Attributes {
-            fields: std::collections::BTreeMap::from([(
-                crate::state::REPOSITORY.to_owned(),
-                id.repository.to_string(),
-            )]),
-            ..lanai_store::Attributes::default()
-        },
+        attributes: lanai_store::Attributes::of_fields(&std::collections::BTreeMap::from([(
+            crate::state::REPOSITORY.to_owned(),
+            id.repository.to_string(),
+        )])),
         ..lanai_store::Object::default()
     };
     Ok(match store.get(&key).await? {

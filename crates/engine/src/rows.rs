@@ -1,7 +1,7 @@
 //! The rows of the engine in the store.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use lanai_store::{
     Attributes, Filter, Key, Kind, ListRequest, Object, Prefix, Requirement, Revision, Selector, Store,
@@ -81,12 +81,12 @@ pub fn guard_key(namespace: &Namespace, name: &str) -> Key {
 /// The guard of a revision that is being deleted: nobody may begin to refer to it.
 pub fn being_deleted() -> Object {
     let fields = BTreeMap::from([(DELETING.to_owned(), "true".to_owned())]);
-    Object { attributes: Attributes { fields, ..Attributes::default() }, ..Object::plain(Vec::new()) }
+    Object { attributes: Attributes::of_fields(&fields), ..Object::plain(Vec::new()) }
 }
 
 /// Whether a guard is that of a revision that is being deleted.
 pub fn is_being_deleted(guard: &Stored) -> bool {
-    guard.object.attributes.fields.contains_key(DELETING)
+    guard.object.attributes.field(DELETING).is_some()
 }
 
 fn key(kind: &Kind, namespace: &Namespace, name: &str) -> Key {
@@ -127,7 +127,7 @@ pub fn decode_state(stored: &Stored) -> Result<Row<State>, Error> {
 }
 
 /// The row of an object: `apiVersion`, `kind` and `metadata` first, without a version, which is the row's own.
-pub fn encode(object: &Value, fields: BTreeMap<String, String>) -> Object {
+pub fn encode(object: &Value, fields: &BTreeMap<String, String>) -> Object {
     let mut ordered = Map::new();
     for first in ["apiVersion", "kind", "metadata"] {
         ordered.insert(first.into(), object[first].clone());
@@ -141,12 +141,12 @@ pub fn encode(object: &Value, fields: BTreeMap<String, String>) -> Object {
         }
     }
     let value = Value::Object(ordered).to_string().into();
-    Object { value, attributes: Attributes { labels: object::labels(object), fields }, ..Object::default() }
+    Object { value, attributes: Attributes::new(&object::labels(object), fields), ..Object::default() }
 }
 
 /// The row of a package revision.
 pub fn encode_revision(object: &Value) -> Object {
-    encode(object, revision_fields(object))
+    encode(object, &revision_fields(object))
 }
 
 /// By what package revisions are found.
@@ -193,7 +193,7 @@ fn all_fields(fields: &[(&str, &str)]) -> Selector {
 }
 
 /// All rows that a filter admits.
-pub async fn list(store: &dyn Store, filter: Filter) -> Result<Vec<Stored>, Error> {
+pub async fn list(store: &dyn Store, filter: Filter) -> Result<Vec<Arc<Stored>>, Error> {
     Ok(store.list(&ListRequest::all(filter)).await?.items)
 }
 
@@ -202,7 +202,7 @@ pub async fn states_of(
     store: &dyn Store,
     namespace: &Namespace,
     repository: &RepositoryName,
-) -> Result<Vec<Stored>, Error> {
+) -> Result<Vec<Arc<Stored>>, Error> {
     let filter = with_fields(&STATE, namespace, &[(state::REPOSITORY, repository.as_str())])?;
     list(store, filter).await
 }
@@ -213,7 +213,7 @@ pub async fn revisions_of(
     namespace: &Namespace,
     repository: &RepositoryName,
     package: &PackageName,
-) -> Result<Vec<Stored>, Error> {
+) -> Result<Vec<Arc<Stored>>, Error> {
     let fields = [("spec.repository", repository.as_str()), ("spec.packageName", package.as_str())];
     list(store, with_fields(&REVISION, namespace, &fields)?).await
 }
@@ -235,11 +235,11 @@ mod tests {
         let text = String::from_utf8(row.value.to_vec()).unwrap();
         let start = r#"{"apiVersion":"porch.kpt.dev/v1alpha1","kind":"PackageRevision","metadata":{"name":"r.a.b.w","labels":"#;
         assert!(text.starts_with(start), "{text}");
-        let fields = &row.attributes.fields;
-        assert_eq!(fields[UPSTREAM], "up.a.v1");
-        assert_eq!(fields[LEAF], "b");
-        assert_eq!(fields["spec.revision"], "0");
-        assert_eq!(fields["spec.packageMetadata.labels[x]"], "y");
-        assert_eq!(row.attributes.labels["l"], "m");
+        let field = |name: &str| row.attributes.field(name).unwrap();
+        assert_eq!(field(UPSTREAM), "up.a.v1");
+        assert_eq!(field(LEAF), "b");
+        assert_eq!(field("spec.revision"), "0");
+        assert_eq!(field("spec.packageMetadata.labels[x]"), "y");
+        assert_eq!(row.attributes.label("l").unwrap(), "m");
     }
 }

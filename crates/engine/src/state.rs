@@ -251,12 +251,7 @@ impl State {
             Life::Published(_) | Life::Deleted(_) => BTreeSet::new(),
         };
         let value = serde_json::to_vec(self).expect("a state is texts and numbers");
-        Object {
-            value: value.into(),
-            attributes: Attributes { fields, ..Attributes::default() },
-            blobs,
-            ..Object::default()
-        }
+        Object { value: value.into(), attributes: Attributes::of_fields(&fields), blobs, ..Object::default() }
     }
 }
 

@@ -40,7 +40,7 @@ pub struct SyncReport {
 
 /// All that the store has of a repository.
 struct Known {
-    states: HashMap<String, (Stored, State)>,
+    states: HashMap<String, (Arc<Stored>, State)>,
     /// The names of revisions by package.
     packages: HashMap<PackageName, Vec<ObjectName>>,
 }
@@ -180,7 +180,7 @@ impl Engine {
             Vec::new()
         };
         // Rows as they will be, by name; `None` for those that go.
-        let mut objects: BTreeMap<String, (Option<Stored>, Option<Value>)> = BTreeMap::new();
+        let mut objects: BTreeMap<String, (Option<Arc<Stored>>, Option<Value>)> = BTreeMap::new();
         for row in stored {
             let object = rows::decode(&row)?;
             objects.insert(row.key.name().to_owned(), (Some(row), Some(object)));
@@ -231,7 +231,7 @@ impl Engine {
         &self,
         look: &Look<'_>,
         package: &PackageName,
-        mut objects: BTreeMap<String, (Option<Stored>, Option<Value>)>,
+        mut objects: BTreeMap<String, (Option<Arc<Stored>>, Option<Value>)>,
         batch: &mut Batch,
     ) -> Result<(), Error> {
         let number = |object: &Value| object["spec"]["revision"].as_i64().unwrap_or_default();
@@ -274,7 +274,7 @@ impl Engine {
         name: &ObjectName,
         fact: Option<&Found>,
         verdict: Verdict,
-        before: Option<&(Stored, Value)>,
+        before: Option<&(Arc<Stored>, Value)>,
         state: Option<&State>,
     ) -> Result<Changed, Error> {
         let draft = state.and_then(State::draft);

@@ -1,5 +1,7 @@
 //! Letting go of repositories. The remote is left alone.
 
+use std::sync::Arc;
+
 use lanai_store::{Key, Stored, Transaction, Write};
 use lanai_types::{Namespace, RepositoryName};
 
@@ -117,7 +119,7 @@ impl Engine {
     async fn remove_rows(&self, namespace: &Namespace, repository: &RepositoryName) -> Result<(), Error> {
         let store = self.inner.store.as_ref();
         loop {
-            let mut all: Vec<Stored> = Vec::new();
+            let mut all: Vec<Arc<Stored>> = Vec::new();
             let fields = [("spec.repository", repository.as_str())];
             all.extend(rows::list(store, rows::with_fields(&rows::REVISION, namespace, &fields)?).await?);
             let fields = [(state::REPOSITORY, repository.as_str())];
@@ -125,7 +127,7 @@ impl Engine {
                 all.extend(rows::list(store, rows::with_fields(kind, namespace, &fields)?).await?);
             }
             let guard: Key = rows::guard_key(namespace, &format!("packages.{repository}"));
-            all.extend(store.get(&guard).await?);
+            all.extend(store.get(&guard).await?.map(Arc::new));
             if all.is_empty() {
                 return Ok(());
             }

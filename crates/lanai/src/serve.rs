@@ -19,6 +19,13 @@ use tracing_subscriber::EnvFilter;
 /// The results of functions, in the data directory.
 const RESULTS: &str = "results";
 
+/// The threads of a server.
+fn threads() -> Result<tokio::runtime::Runtime, String> {
+    lanai_heap::keep_small();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(|error| format!("no threads can be had: {error}"))
+}
+
 /// The server that comes with this program.
 pub(crate) struct Here;
 
@@ -30,8 +37,7 @@ impl Serving for Here {
         ready: &mut dyn FnMut(SocketAddr),
     ) -> Result<(), String> {
         log(settings.log_format);
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| format!("no threads can be had: {error}"))?;
+        let runtime = threads()?;
         runtime.block_on(async {
             if let Some(containers) = &settings.functions.containers {
                 lanai_cli::sweep(containers).await;
@@ -50,8 +56,7 @@ impl Serving for Here {
         tell: &mut dyn FnMut(Told<'_>),
     ) -> Result<(), String> {
         log_into(&settings.log)?;
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| format!("no threads can be had: {error}"))?;
+        let runtime = threads()?;
         runtime.block_on(async {
             let server = Server::start(options(settings.server)?).await.map_err(|error| chain(&error))?;
             let (address, client) = (server.address(), server.client("lanai-demo"));

@@ -6,7 +6,9 @@ use lanai_types::{ByteSize, Sha256Digest};
 
 use crate::error::Invalid;
 use crate::key::MAX_PART;
-use crate::{Attributes, Claim, Filter, Key, Limits, Object, Requirement, Subject, Test, Transaction};
+use crate::{
+    Attribute, Attributes, Claim, Filter, Key, Limits, Object, Requirement, Subject, Test, Transaction,
+};
 
 /// Checks what can be checked without looking at the store.
 pub(crate) fn transaction(transaction: &Transaction, limits: &Limits) -> Result<(), Invalid> {
@@ -91,7 +93,7 @@ fn check_object(key: &Key, object: &Object, limits: &Limits) -> Result<u64, Inva
         let limit = limits.max_attributes;
         return Err(Invalid::AttributesTooLarge { key: key.clone(), found: attributes, limit });
     }
-    for (name, value) in object.attributes.labels.iter().chain(&object.attributes.fields) {
+    for Attribute { name, value, .. } in object.attributes.all() {
         let (found, limit) = (size(name.len() + value.len()), limits.max_attribute);
         if found > limit {
             return Err(Invalid::AttributeTooLarge { key: key.clone(), found, limit });
@@ -108,8 +110,7 @@ fn check_object(key: &Key, object: &Object, limits: &Limits) -> Result<u64, Inva
 }
 
 fn attributes_size(attributes: &Attributes) -> ByteSize {
-    let all = attributes.labels.iter().chain(&attributes.fields);
-    size(all.map(|(name, value)| name.len() + value.len()).sum())
+    size(attributes.all().map(|one| one.name.len() + one.value.len()).sum())
 }
 
 const fn size(bytes: usize) -> ByteSize {

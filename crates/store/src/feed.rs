@@ -179,7 +179,9 @@ enum Taken {
 }
 
 fn weight(record: &Record) -> u64 {
-    let size = |stored: &Arc<Stored>| stored.object.value.len() + stored.key.as_str().len();
+    let size = |stored: &Arc<Stored>| {
+        stored.object.value.len() + stored.object.attributes.len() + stored.key.as_str().len()
+    };
     // The object before is mostly that of an earlier record.
     (record.after.as_ref().or(record.before.as_ref()).map_or(0, size) + 256) as u64
 }

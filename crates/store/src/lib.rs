@@ -11,6 +11,7 @@
 //! | back ends | [`memory`], [`sqlite`], [`postgres`] |
 //! | what the durable ones share | `plan` (decides), `feed` (the window in memory), [`seal`] (secrets at rest) |
 
+pub mod attributes;
 pub mod contract;
 pub mod error;
 pub mod jump;
@@ -36,6 +37,7 @@ mod row;
 /// What the API shows as `resourceVersion`: the number that a write got from the store's one counter.
 pub use lanai_types::ResourceVersion as Revision;
 
+pub use attributes::{Attribute, Attributes, Sort};
 pub use contract::Store;
 pub use error::Error;
 pub use jump::Jump;
@@ -44,7 +46,7 @@ pub use lease::{Claim, Fence, Lease, LeaseName};
 pub use limits::Limits;
 pub use list::{At, Continue, ListRequest, Page};
 pub use memory::MemoryStore;
-pub use object::{Attributes, Object, Protection, Stored};
+pub use object::{Object, Protection, Stored};
 pub use postgres::PostgresStore;
 pub use select::{Filter, Requirement, Selector, Subject, Test};
 pub use sqlite::SqliteStore;

@@ -27,6 +27,8 @@ pub struct Limits {
     pub max_window: usize,
     /// The values of the records that are kept in memory for watchers, together.
     pub max_window_bytes: ByteSize,
+    /// What is kept in memory of objects that are listed, by stores that read them from a file.
+    pub max_versions: ByteSize,
 }
 
 impl Limits {
@@ -42,7 +44,8 @@ impl Limits {
         max_transaction: ByteSize::mib(512),
         max_history: 100_000,
         max_window: 8_192,
-        max_window_bytes: ByteSize::mib(16),
+        max_window_bytes: ByteSize::mib(8),
+        max_versions: ByteSize::mib(16),
     };
 }
 

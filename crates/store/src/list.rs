@@ -1,6 +1,7 @@
 //! Lists, whole or in pages.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use crate::{Error, Filter, Key, Revision, Stored};
 
@@ -78,14 +79,14 @@ pub struct Page {
     /// What was listed is what was there at this revision.
     pub revision: Revision,
     /// The objects, in the order of their keys.
-    pub items: Vec<Stored>,
+    pub items: Vec<Arc<Stored>>,
     /// Where it goes on; none on the last page.
     pub next: Option<Continue>,
 }
 
 impl Page {
     /// Cuts what was found, which may be one more than the limit, into a page.
-    pub(crate) fn cut(revision: Revision, mut items: Vec<Stored>, limit: Option<NonZeroUsize>) -> Self {
+    pub(crate) fn cut(revision: Revision, mut items: Vec<Arc<Stored>>, limit: Option<NonZeroUsize>) -> Self {
         let next = limit.filter(|limit| items.len() > limit.get()).map(|limit| {
             items.truncate(limit.get());
             let last = items.last().expect("a limit is at least one");

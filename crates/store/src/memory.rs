@@ -84,8 +84,7 @@ impl Store for MemoryStore {
         let objects = state.objects_at(revision);
         let behind =
             objects.values().filter(|stored| request.at.after().is_none_or(|after| stored.key > *after));
-        let matching =
-            behind.filter(|stored| request.filter.admits(stored)).map(|stored| Stored::clone(stored));
+        let matching = behind.filter(|stored| request.filter.admits(stored)).cloned();
         let enough = request.limit.map_or(usize::MAX, |limit| limit.get().saturating_add(1));
         Ok(Page::cut(revision, matching.take(enough).collect(), request.limit))
     }

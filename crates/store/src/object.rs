@@ -1,12 +1,11 @@
 //! What is stored under a key.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use lanai_types::Sha256Digest;
-use serde::{Deserialize, Serialize};
 
-use crate::{Key, Revision};
+use crate::{Attributes, Key, Revision};
 
 /// What a caller stores.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -30,24 +29,6 @@ impl Object {
     /// An object whose value is encrypted where it is kept.
     pub fn sealed(value: impl Into<Bytes>) -> Self {
         Self { protection: Protection::Sealed, ..Self::plain(value) }
-    }
-}
-
-/// Labels, and the fields by which objects of this kind are selected.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Attributes {
-    /// The labels of the object.
-    #[serde(default, rename = "l", skip_serializing_if = "BTreeMap::is_empty")]
-    pub labels: BTreeMap<String, String>,
-    /// Chosen fields, by their paths.
-    #[serde(default, rename = "f", skip_serializing_if = "BTreeMap::is_empty")]
-    pub fields: BTreeMap<String, String>,
-}
-
-impl Attributes {
-    /// True without labels and fields.
-    pub fn is_empty(&self) -> bool {
-        self.labels.is_empty() && self.fields.is_empty()
     }
 }
 

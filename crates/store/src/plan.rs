@@ -12,7 +12,7 @@ use crate::error::Invalid;
 use crate::lease::{Claim, Fence, Lease, LeaseName, Moment};
 use crate::transaction::{Blob, Committed, Condition, Presence, Transaction};
 use crate::watch::Record;
-use crate::{Attributes, Error, Key, Protection, Revision, Stored, Write};
+use crate::{Attribute, Attributes, Error, Key, Protection, Revision, Sort, Stored, Write};
 
 /// What a batch needs to know of the store, and what it has changed so far.
 #[derive(Debug, Default)]
@@ -316,9 +316,14 @@ impl IndexChange {
 }
 
 pub(crate) fn index_entries(attributes: &Attributes) -> BTreeSet<IndexEntry> {
-    let labels = attributes.labels.iter().map(|(name, value)| (format!("l:{name}"), value));
-    let fields = attributes.fields.iter().map(|(name, value)| (format!("f:{name}"), value));
-    labels.chain(fields).map(|(name, value)| IndexEntry { name, value: value.clone() }).collect()
+    let entry = |one: Attribute<'_>| {
+        let sort = match one.sort {
+            Sort::Label => 'l',
+            Sort::Field => 'f',
+        };
+        IndexEntry { name: format!("{sort}:{}", one.name), value: one.value.into_owned() }
+    };
+    attributes.all().map(entry).collect()
 }
 
 #[cfg(test)]

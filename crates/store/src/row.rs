@@ -43,9 +43,7 @@ impl Row {
                 (Some(keys.newest().0), value)
             }
         };
-        let attributes = &stored.object.attributes;
-        let attributes = (!attributes.is_empty())
-            .then(|| serde_json::to_string(attributes).expect("maps of texts can be written as JSON"));
+        let attributes = stored.object.attributes.text().map(str::to_owned);
         let blobs = &stored.object.blobs;
         let blobs = (!blobs.is_empty()).then(|| blobs.iter().flat_map(|digest| *digest.as_bytes()).collect());
         let mut row = Self {
@@ -72,7 +70,7 @@ impl Row {
         }
         let key: Key = self.key.parse().map_err(|_| damaged("this is no key"))?;
         let attributes =
-            attributes(self.attributes.as_deref()).ok_or_else(|| damaged("these are no attributes"))?;
+            Attributes::of_text(self.attributes).ok_or_else(|| damaged("these are no attributes"))?;
         let blobs = self
             .blobs
             .as_deref()
@@ -139,17 +137,12 @@ impl Row {
 pub(crate) fn is_for_others<'r>(rows: impl IntoIterator<Item = &'r Row>, filter: &Filter) -> bool {
     rows.into_iter().all(|row| {
         let is_for_it = |key: &Key| {
-            let attributes = attributes(row.attributes.as_deref());
+            let attributes = Attributes::of_text(row.attributes.clone());
             filter.prefix.admits(key) && attributes.is_none_or(|found| filter.selector.admits(&found))
         };
         // What is damaged may be for anybody.
         row.key.parse().is_ok_and(|key| !is_for_it(&key)) && row.is_whole()
     })
-}
-
-/// The attributes of a row.
-pub(crate) fn attributes(text: Option<&str>) -> Option<Attributes> {
-    text.map_or_else(|| Some(Attributes::default()), |text| serde_json::from_str(text).ok())
 }
 
 /// The digests that a row holds.

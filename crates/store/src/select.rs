@@ -57,13 +57,13 @@ impl Requirement {
     /// True if this requirement is met.
     pub fn admits(&self, attributes: &Attributes) -> bool {
         let found = match &self.subject {
-            Subject::Label(name) => attributes.labels.get(name),
-            Subject::Field(name) => attributes.fields.get(name),
+            Subject::Label(name) => attributes.label(name),
+            Subject::Field(name) => attributes.field(name),
         };
         match &self.test {
-            Test::Equals(value) => found == Some(value),
-            Test::In(values) => found.is_some_and(|found| values.contains(found)),
-            Test::NotIn(values) => found.is_none_or(|found| !values.contains(found)),
+            Test::Equals(value) => found.as_deref() == Some(value),
+            Test::In(values) => found.is_some_and(|found| values.contains(&*found)),
+            Test::NotIn(values) => found.is_none_or(|found| !values.contains(&*found)),
             Test::Exists => found.is_some(),
             Test::Absent => found.is_none(),
         }

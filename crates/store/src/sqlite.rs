@@ -10,6 +10,7 @@ mod reader;
 mod rotate;
 mod schema;
 mod verify;
+mod versions;
 mod wal;
 mod writer;
 
@@ -33,7 +34,8 @@ use crate::{Error, Filter, Key, Limits, Revision, Store, Stored, check};
 use fault::Broken;
 use open::Durability;
 use reader::Readers;
-use writer::{Message, Writer};
+use versions::Versions;
+use writer::{Message, Shared, Writer};
 
 pub use backup::{BackupError, Restored, backup, restore};
 pub use open::OpenError;
@@ -85,6 +87,7 @@ struct ReaderLog {
     readers: Readers,
     keys: SharedKeyring,
     broken: Broken,
+    versions: Arc<Versions>,
 }
 
 /// Why there is no new key.
@@ -141,8 +144,16 @@ impl SqliteStore {
         let readers =
             Readers::start(opened.readers).map_err(|source| OpenError::Io { path: path.clone(), source })?;
         let broken = Broken::default();
-        let log = Arc::new(ReaderLog { readers, keys: opened.keys.clone(), broken: broken.clone() });
-        let writer = Writer::start(opened.writer, feed.clone(), opened.keys, broken, &options)
+        let versions = Arc::new(Versions::new(options.limits.max_versions));
+        let log = ReaderLog {
+            readers,
+            keys: opened.keys.clone(),
+            broken: broken.clone(),
+            versions: versions.clone(),
+        };
+        let log = Arc::new(log);
+        let shared = Shared { feed: feed.clone(), keys: opened.keys, broken, versions };
+        let writer = Writer::start(opened.writer, shared, &options)
             .map_err(|source| OpenError::Sqlite { path, source })?;
         let inner = Inner { limits: options.limits, feed, log, writer, _lock: opened.lock };
         Ok(Self { inner: Arc::new(inner) })
@@ -178,8 +189,10 @@ impl Store for SqliteStore {
 
     async fn list(&self, request: &ListRequest) -> Result<Page, Error> {
         check::filter(&request.filter)?;
-        let (request, keys) = (request.clone(), self.inner.log.keys.clone());
-        self.inner.log.run(move |connection| query::list(connection, &request, &keys)).await
+        let (request, log) = (request.clone(), self.inner.log.clone());
+        let read =
+            move |connection: &mut Connection| query::list(connection, &request, &log.keys, &log.versions);
+        self.inner.log.run(read).await
     }
 
     async fn count(&self, filter: &Filter) -> Result<u64, Error> {

@@ -65,7 +65,7 @@ pub(crate) async fn make(core: &Core, call: &Call, decoded: Decoded) -> Result<M
             return Ok((Item::Value(object), warnings));
         }
         let fields = call.kind.row_fields(&object, &call.path.gv.version);
-        let object = row::encode(object, fields, call.kind.protection());
+        let object = row::encode(object, &fields, call.kind.protection());
         let write = Write::Create { key: key.clone(), object: object.clone() };
         let writes = std::iter::once(write).chain(claim).chain(admitted).collect();
         let transaction = Transaction { conditions: holds.into_iter().collect(), writes, blobs: Vec::new() };

@@ -193,7 +193,7 @@ async fn remove(
         }
         let expected = stored.revision;
         let fields = call.kind.row_fields_again(&new, &stored);
-        let object = row::encode(new, fields, call.kind.protection());
+        let object = row::encode(new, &fields, call.kind.protection());
         let write = if is_released {
             Write::Delete { key: key.clone(), expected }
         } else {

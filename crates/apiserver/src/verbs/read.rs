@@ -43,7 +43,7 @@ pub(crate) async fn list(core: &Core, call: &Call) -> Result<Reply, Status> {
     let mut items = Vec::with_capacity(page.items.len());
     for stored in page.items {
         let revision = stored.revision;
-        match whole(call, Arc::new(stored), revision).await {
+        match whole(call, stored, revision).await {
             Ok(item) => items.push(item),
             // It went while the list was made.
             Err(status) if status.reason == Reason::NotFound => {}

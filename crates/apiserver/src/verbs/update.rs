@@ -174,7 +174,7 @@ async fn once(
     }
     let (key, expected) = (stored.key.clone(), stored.revision);
     let fields = call.kind.row_fields(&new, &call.path.gv.version);
-    let object = row::encode(new, fields, call.kind.protection());
+    let object = row::encode(new, &fields, call.kind.protection());
     let write = if is_gone {
         Write::Delete { key, expected }
     } else {

@@ -129,7 +129,7 @@ impl State {
                 continue;
             }
             let at = stored.revision;
-            match self.frame("ADDED", Item::Row(Arc::new(stored), at)) {
+            match self.frame("ADDED", Item::Row(stored, at)) {
                 Ok(frame) => bytes.extend(frame),
                 Err(status) => return self.fail(&status),
             }

@@ -25,7 +25,7 @@ impl Counting {
             return Ok(object);
         }
         let key = write.key.clone();
-        let row = row::encode(object, std::collections::BTreeMap::default(), Protection::Plain);
+        let row = row::encode(object, &std::collections::BTreeMap::default(), Protection::Plain);
         let write = match there {
             Presence::Absent => Write::Create { key: key.clone(), object: row },
             Presence::At(expected) => Write::Update { key: key.clone(), expected, object: row },

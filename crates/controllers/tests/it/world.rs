@@ -77,7 +77,7 @@ fn rows() -> lanai_store::Kind {
 
 impl Remote {
     async fn write(&self, write: &VirtualWrite, object: Value) -> Result<Value, Status> {
-        let row = lanai_apiserver::row::encode(object.clone(), [].into(), lanai_store::Protection::Plain);
+        let row = lanai_apiserver::row::encode(object.clone(), &[].into(), lanai_store::Protection::Plain);
         let key = write.key.clone();
         let write = match self.store.get(&key).await? {
             Some(old) => Write::Update { key, expected: old.revision, object: row },

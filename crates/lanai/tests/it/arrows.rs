@@ -10,6 +10,7 @@ use crate::repository::{read, root};
 /// The same table, with a line about each crate, stands in `ARCHITECTURE.md`.
 const ARROWS: &[(&str, &[&str])] = &[
     ("types", &[]),
+    ("heap", &[]),
     ("yaml", &["types"]),
     ("krm", &["yaml"]),
     ("openapi", &[]),
@@ -39,7 +40,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("web", &["api", "engine"]),
     ("demo", &["repository"]),
     ("cli", &["engine", "executor", "folder", "remote", "demo"]),
-    ("lanai", &["cli", "serve", "runtimes", "web"]),
+    ("lanai", &["cli", "serve", "runtimes", "web", "heap"]),
     ("testkit", &["functions"]),
 ];
 

@@ -58,7 +58,7 @@ pub struct Settings {
 impl Settings {
     /// Settings with the defaults of all limits.
     pub fn new(own: PathBuf, seed: u64) -> Self {
-        Self { own, max_cached: ByteSize::mib(32), push: PushLimits::DEFAULT, seed }
+        Self { own, max_cached: ByteSize::mib(8), push: PushLimits::DEFAULT, seed }
     }
 }
 

@@ -166,8 +166,8 @@ impl Readers {
         let (Testimony { head, horizon, .. }, rows) = self.testified(&sql, statement.arguments).await?;
         let revision = request.at.resolve(head, horizon)?;
         let items = rows.iter().filter(|row| is_there(row));
-        let items: Result<Vec<Stored>, Error> =
-            items.map(|row| read_row(row, Testimony::WIDTH).into_stored(&self.keys)).collect();
+        let items: Result<Vec<Arc<Stored>>, Error> =
+            items.map(|row| read_row(row, Testimony::WIDTH).into_stored(&self.keys).map(Arc::new)).collect();
         let mut items = items?;
         // The server is asked for them in order; it is not trusted to keep it through a join.
         items.sort_by(|left, right| left.key.cmp(&right.key));

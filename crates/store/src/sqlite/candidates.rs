@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, Row as SqlRow, Rows, params_from_iter};
+use rusqlite::{Connection, params_from_iter};
 
-use super::query::{COLUMNS, Start, signed};
+use super::query::{Start, revision as read_revision, signed};
 use crate::{Filter, Requirement, Revision, Subject, Test};
 
 /// Entries of the index that are counted to compare requirements.
@@ -22,7 +22,7 @@ pub(crate) enum Candidates {
     Having { name: String },
 }
 
-type Take<'t> = &'t mut dyn FnMut(&SqlRow<'_>) -> rusqlite::Result<ControlFlow<()>>;
+type Take<'t> = &'t mut dyn FnMut(Revision) -> rusqlite::Result<ControlFlow<()>>;
 
 impl Candidates {
     /// The requirement that the fewest objects meet, as far as a short look at the index tells.
@@ -82,7 +82,7 @@ impl Candidates {
         }
     }
 
-    /// Visits the rows that were there at a revision, in the order of their keys.
+    /// Visits the versions that were there at a revision, in the order of their keys.
     pub(crate) fn visit(
         &self,
         connection: &Connection,
@@ -109,37 +109,28 @@ impl Candidates {
             }
         };
         if revision == head {
-            let sql = format!(
-                "SELECT {COLUMNS} FROM ({now}) n CROSS JOIN version v ON v.revision = n.revision ORDER BY n.key"
-            );
-            let mut statement = connection.prepare_cached(&sql)?;
-            return each(&mut statement.query(params_from_iter(arguments))?, take);
+            return each(connection, &format!("SELECT revision FROM ({now}) ORDER BY key"), arguments, take);
         }
-        // What is not younger, and what was there before the first change of each key that changed since. The values are read one by one,
-        // so that SQLite merges two sorted streams of keys and sorts no values.
+        // What is not younger, and what was there before the first change of each key that changed since: SQLite merges two sorted streams.
         arguments.push(Value::Integer(signed(revision)));
         let at = arguments.len();
         let changed = range("key");
         let sql = format!(
-            "SELECT key, revision FROM ({now}) WHERE revision <= ?{at}
+            "SELECT revision, key FROM ({now}) WHERE revision <= ?{at}
              UNION ALL
-             SELECT key, previous FROM (SELECT key, previous, min(revision) FROM version
+             SELECT previous, key FROM (SELECT key, previous, min(revision) FROM version
                 WHERE revision > ?{at} AND {changed} GROUP BY key) WHERE previous IS NOT NULL
-             ORDER BY 1"
+             ORDER BY 2"
         );
-        let mut keys = connection.prepare_cached(&sql)?;
-        let mut version =
-            connection.prepare_cached(&format!("SELECT {COLUMNS} FROM version v WHERE v.revision = ?1"))?;
-        each(&mut keys.query(params_from_iter(arguments))?, &mut |found| {
-            let revision: i64 = found.get(1)?;
-            version.query_row([revision], |row| take(row))
-        })
+        each(connection, &sql, arguments, take)
     }
 }
 
-fn each(rows: &mut Rows<'_>, take: Take<'_>) -> rusqlite::Result<()> {
+fn each(connection: &Connection, sql: &str, arguments: Vec<Value>, take: Take<'_>) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(params_from_iter(arguments))?;
     while let Some(row) = rows.next()? {
-        if take(row)?.is_break() {
+        if take(read_revision(row, 0)?)?.is_break() {
             break;
         }
     }

@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lanai_types::Sha256Digest;
-use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Row as SqlRow, params};
 
 use super::candidates::Candidates;
 use super::fault::harmless;
+use super::versions::Versions;
 use crate::list::{At, ListRequest, Page, within};
-use crate::row::{Row, SharedKeyring, attributes, is_for_others};
+use crate::row::{Row, SharedKeyring, is_for_others};
 use crate::transaction::sha256;
 use crate::watch::{Record, WatchFrom};
-use crate::{Error, Filter, Key, Revision, Stored};
+use crate::{Attributes, Error, Filter, Key, Revision, Stored};
 
 /// Bytes of values after which a watcher that catches up is given what was read so far.
 const CATCH_UP_BYTES: usize = 8 << 20;
@@ -49,20 +50,33 @@ pub(crate) fn list(
     connection: &mut Connection,
     request: &ListRequest,
     keys: &SharedKeyring,
+    versions: &Versions,
 ) -> Result<Page, Error> {
     let snapshot = connection.transaction().map_err(|error| harmless(&error))?;
     let Bounds { head, horizon } = bounds(&snapshot)?;
     let revision = request.at.resolve(head, horizon)?;
     let enough = request.limit.map_or(usize::MAX, |limit| limit.get().saturating_add(1));
-    let mut items: Vec<Stored> = Vec::new();
+    let mut version = version_statement(&snapshot)?;
+    let mut items: Vec<Arc<Stored>> = Vec::new();
+    let mut read: Vec<Arc<Stored>> = Vec::new();
     let mut failure = None;
-    let mut take = |row: &SqlRow<'_>| -> rusqlite::Result<ControlFlow<()>> {
-        match selected(row, &request.filter, keys)? {
-            Ok(Some(stored)) => items.push(stored),
-            Ok(None) => {}
-            Err(error) => {
-                failure = Some(error);
-                return Ok(ControlFlow::Break(()));
+    let mut take = |revision: Revision| -> rusqlite::Result<ControlFlow<()>> {
+        if let Some(known) = versions.find(revision) {
+            if request.filter.selector.admits(&known.object.attributes) {
+                items.push(known);
+            }
+        } else {
+            match version.query_row([signed(revision)], |row| selected(row, &request.filter, keys))? {
+                Ok(Some(stored)) => {
+                    let stored = Arc::new(stored);
+                    read.push(stored.clone());
+                    items.push(stored);
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    failure = Some(error);
+                    return Ok(ControlFlow::Break(()));
+                }
             }
         }
         Ok(if items.len() >= enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
@@ -72,7 +86,20 @@ pub(crate) fn list(
     candidates
         .visit(&snapshot, &start, &request.filter.prefix.end(), revision, head, &mut take)
         .map_err(|error| harmless(&error))?;
-    failure.map_or_else(|| Ok(Page::cut(revision, items, request.limit)), Err)
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    // What is listed without a selector is listed often. What is old, or one of a few, is not worth the room.
+    if revision == head && request.filter.selector.requirements.is_empty() {
+        versions.keep(&read);
+    }
+    Ok(Page::cut(revision, items, request.limit))
+}
+
+/// Reads a version by its revision.
+fn version_statement(connection: &Connection) -> Result<CachedStatement<'_>, Error> {
+    let sql = format!("SELECT {COLUMNS} FROM version v WHERE v.revision = ?1");
+    connection.prepare_cached(&sql).map_err(|error| harmless(&error))
 }
 
 /// The text behind which a page begins, and whether a key with just this text is part of it.
@@ -102,9 +129,10 @@ pub(crate) fn count(connection: &mut Connection, filter: &Filter) -> Result<u64,
     }
     let head = bounds(&snapshot)?.head;
     let mut found = 0;
-    let mut take = |row: &SqlRow<'_>| {
-        let is_selected = attributes(row.get::<_, Option<String>>(3)?.as_deref())
-            .is_some_and(|found| filter.selector.admits(&found));
+    let mut version = version_statement(&snapshot)?;
+    let mut take = |revision: Revision| {
+        let attributes = version.query_row([signed(revision)], |row| row.get(3))?;
+        let is_selected = Attributes::of_text(attributes).is_some_and(|found| filter.selector.admits(&found));
         found += u64::from(is_selected);
         Ok(ControlFlow::Continue(()))
     };
@@ -223,7 +251,7 @@ fn selected(
     keys: &SharedKeyring,
 ) -> rusqlite::Result<Result<Option<Stored>, Error>> {
     if !filter.selector.requirements.is_empty() {
-        let found = attributes(row.get::<_, Option<String>>(3)?.as_deref());
+        let found = Attributes::of_text(row.get(3)?);
         if found.is_some_and(|found| !filter.selector.admits(&found)) {
             return Ok(Ok(None));
         }

@@ -8,8 +8,9 @@ use rusqlite::Connection;
 
 use super::open::{OpenError, check_ours, connect_to_look, identify, lasting_log_damage, say};
 use super::query::{COLUMNS, read_row, unsigned};
+use crate::Attributes;
 use crate::plan::index_entries;
-use crate::row::{attributes, digests};
+use crate::row::digests;
 use crate::transaction::sha256;
 
 /// Findings that are listed; behind them the rest is not looked at.
@@ -164,7 +165,7 @@ fn look_at_objects(snapshot: &Connection, verified: &mut Verified) -> rusqlite::
             verified.find(format!("\"{key}\" is listed with the version of \"{of}\""));
         }
         let text: Option<String> = row.get(2)?;
-        let Some(attributes) = attributes(text.as_deref()) else {
+        let Some(attributes) = Attributes::of_text(text) else {
             verified.find(format!("\"{key}\" has attributes that cannot be read"));
             continue;
         };

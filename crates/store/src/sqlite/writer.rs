@@ -13,6 +13,7 @@ use super::fault::{Broken, at_commit, harmless};
 use super::open::{Closing, set_closing};
 use super::query::{self, signed, unsigned};
 use super::rotate::{Progress, Rotation, note_key};
+use super::versions::Versions;
 use super::{Options, compact};
 use crate::compaction::Compaction;
 use crate::feed::Feed;
@@ -42,6 +43,14 @@ pub(crate) enum Message {
     Rotate { reply: oneshot::Sender<Result<(), Error>> },
 }
 
+/// What the writer has in common with those who read.
+pub(crate) struct Shared {
+    pub(crate) feed: Arc<Feed>,
+    pub(crate) keys: SharedKeyring,
+    pub(crate) broken: Broken,
+    pub(crate) versions: Arc<Versions>,
+}
+
 /// The thread, which ends with this.
 #[derive(Debug)]
 pub(crate) struct Writer {
@@ -52,9 +61,7 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn start(
         connection: Connection,
-        feed: Arc<Feed>,
-        keys: SharedKeyring,
-        broken: Broken,
+        shared: Shared,
         options: &Options,
     ) -> Result<Self, rusqlite::Error> {
         let pages = Arc::new(AtomicUsize::new(0));
@@ -69,14 +76,15 @@ impl Writer {
         let (messages, queue) = mpsc::channel(QUEUE);
         let work = Work {
             connection,
-            feed,
-            keys,
+            feed: shared.feed,
+            keys: shared.keys,
+            versions: shared.versions,
             limits: options.limits,
             checkpoint_pages: options.checkpoint_pages,
             log_pages: pages,
             compaction: None,
             rotation: None,
-            broken,
+            broken: shared.broken,
         };
         let thread = Builder::new()
             .name("store-writer".into())
@@ -111,6 +119,7 @@ struct Work {
     connection: Connection,
     feed: Arc<Feed>,
     keys: SharedKeyring,
+    versions: Arc<Versions>,
     limits: Limits,
     /// Pages in the write-ahead log after the last commit.
     log_pages: Arc<AtomicUsize>,
@@ -213,6 +222,7 @@ impl Work {
         let again = if tasks.len() > 1 { tasks.clone() } else { Vec::new() };
         let error = match self.broken.check().and_then(|()| self.try_commit(tasks)) {
             Ok(Done { outcomes, records }) => {
+                self.versions.replace(&records);
                 self.feed.push(records);
                 for (reply, outcome) in replies.into_iter().zip(outcomes) {
                     let _ = reply.send(outcome);

@@ -31,7 +31,7 @@ pub fn object(value: &str) -> Object {
 pub fn labelled(value: &str, labels: &[(&str, &str)]) -> Object {
     let labels: BTreeMap<_, _> =
         labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    Object { attributes: Attributes { labels, fields: BTreeMap::new() }, ..object(value) }
+    Object { attributes: Attributes::new(&labels, &BTreeMap::new()), ..object(value) }
 }
 
 pub fn with_label(filter: Filter, name: &str, test: Test) -> Filter {

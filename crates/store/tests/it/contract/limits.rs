@@ -21,6 +21,7 @@ pub const SMALL: Limits = Limits {
     max_history: 10_000,
     max_window: 100,
     max_window_bytes: ByteSize::mib(1),
+    max_versions: ByteSize::kib(4),
 };
 
 fn create(raw: &str, object: Object) -> Write {

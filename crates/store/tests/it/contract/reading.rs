@@ -100,7 +100,7 @@ pub async fn labels_and_fields_select(store: &dyn Store) {
     store.create(key("b/x/5"), labelled("", &[("app", "shop")])).await.unwrap();
     let fields =
         BTreeMap::from([("spec.node".to_owned(), "n1".to_owned()), ("app".to_owned(), "field".to_owned())]);
-    let attributes = Attributes { labels: BTreeMap::new(), fields };
+    let attributes = Attributes::of_fields(&fields);
     store.create(key("a/x/6"), Object { attributes, ..object("") }).await.unwrap();
 
     let set = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect::<BTreeSet<_>>();

@@ -315,7 +315,7 @@ impl Client {
         match self.shared.store.list(&request).await {
             Ok(page) => {
                 let rest = if page.next.is_some() { Rest::More } else { Rest::Nothing };
-                let items = page.items.iter().map(words::item).collect();
+                let items = page.items.iter().map(|stored| words::item(stored)).collect();
                 self.shared
                     .recorder
                     .returned(id, Reply::Listed { revision: page.revision.get(), items, rest });

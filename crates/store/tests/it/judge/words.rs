@@ -32,7 +32,7 @@ pub fn write(put: &Put) -> Write {
 }
 
 pub fn item(stored: &Stored) -> Item {
-    let label = stored.object.attributes.labels.get("l").cloned().unwrap_or_default();
+    let label = stored.object.attributes.label("l").unwrap_or_default().into_owned();
     Item {
         key: stored.key.to_string(),
         created: stored.created.get(),
