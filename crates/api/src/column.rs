@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use crate::age;
 use crate::jsonpath::{self, JsonPath};
-use crate::parts::Parts;
 
 /// A column of a table.
 #[derive(Clone, Debug)]
@@ -95,28 +94,21 @@ impl Column {
         })
     }
 
-    /// Adds the fields that its cells are made of.
-    pub fn want(&self, parts: &mut Parts) {
-        match &self.source {
-            Source::Name => parts.add(["metadata", "name"]),
-            Source::Path(path) => parts.add(path.leading_fields()),
-            Source::Computed { reads, .. } => reads.iter().for_each(|path| parts.add(path.iter().copied())),
-        }
-    }
-
-    /// What stands in the cell of an object, of which no more has to be there than it [wants](Self::want); `now` is for ages. Null where there is nothing to show.
+    /// What stands in the cell of an object; `now` is for ages. Null where there is nothing to show.
     pub fn cell(&self, object: &Value, now: Timestamp) -> Value {
         match &self.source {
             Source::Name => object["metadata"]["name"].clone(),
             Source::Computed { of, .. } => of(object, now),
-            Source::Path(path) => {
-                let found = path.find(object);
-                match (self.kind, found.first()) {
-                    (_, None) => Value::Null,
-                    (CellType::Text, Some(_)) => jsonpath::print(&found).into(),
-                    (kind, Some(first)) => converted(kind, first, now),
-                }
-            }
+            Source::Path(path) => self.shown(&path.find(object), now),
+        }
+    }
+
+    /// What stands in a cell whose path led to some values.
+    pub(crate) fn shown(&self, found: &[&Value], now: Timestamp) -> Value {
+        match (self.kind, found.first()) {
+            (_, None) => Value::Null,
+            (CellType::Text, Some(_)) => jsonpath::print(found).into(),
+            (kind, Some(first)) => converted(kind, first, now),
         }
     }
 }

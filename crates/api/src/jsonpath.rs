@@ -89,6 +89,11 @@ impl JsonPath {
         vec![at]
     }
 
+    /// Whether it has no steps but fields, and so leads to one value or none.
+    pub fn is_fields_only(&self) -> bool {
+        self.leading_fields().count() == self.steps.len()
+    }
+
     /// The fields that it begins with: all that it leads to stands behind them.
     pub fn leading_fields(&self) -> impl Iterator<Item = &str> {
         self.steps.iter().map_while(|step| match step {

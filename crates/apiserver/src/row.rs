@@ -135,6 +135,14 @@ pub fn decode_at(stored: &Stored, revision: Revision) -> Result<Value, Status> {
     Ok(object)
 }
 
+/// An object as it is stored, as text.
+///
+/// # Errors
+/// When the row is no text.
+pub fn text(stored: &Stored) -> serde_json::Result<&str> {
+    std::str::from_utf8(&stored.object.value).map_err(serde::de::Error::custom)
+}
+
 /// What is said of a row that cannot be read.
 pub fn damaged(stored: &Stored, error: &serde_json::Error) -> Status {
     Status::internal(format!("the row of \"{}\" is no JSON: {error}", stored.key))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use lanai_api::{Column, Parts, Version};
+use lanai_api::{Cells, Column, Version};
 use lanai_store::{Revision, Stored};
 use serde_json::{Map, Value, json};
 
@@ -250,10 +250,7 @@ impl View {
     /// A table as text. Of rows that are as they are asked for, nothing is read but what the cells are made of.
     fn spliced_table(&self, metadata: &Value, items: Vec<Item>) -> Result<Vec<u8>, Status> {
         let columns = &self.version()?.columns;
-        let mut parts = Parts::default();
-        for column in columns {
-            column.want(&mut parts);
-        }
+        let cells = Cells::of(columns);
         let definitions: Value = columns.iter().map(Column::definition).collect();
         let mut out = format!(
             "{{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{metadata},\"columnDefinitions\":{definitions},\"rows\":["
@@ -267,7 +264,7 @@ impl View {
                 Item::Row(stored, revision)
                     if self.include != Include::Object && self.kind.is_as_stored(&stored, &self.version) =>
                 {
-                    self.splice_row(columns, &parts, &stored, revision, &mut out)?;
+                    self.splice_row(&cells, &stored, revision, &mut out)?;
                 }
                 other => out.extend(self.table_row(columns, other)?.to_string().into_bytes()),
             }
@@ -278,16 +275,14 @@ impl View {
 
     fn splice_row(
         &self,
-        columns: &[Column],
-        parts: &Parts,
+        cells: &Cells<'_>,
         stored: &Stored,
         revision: Revision,
         out: &mut Vec<u8>,
     ) -> Result<(), Status> {
-        let value = parts.read(&stored.object.value).map_err(|error| row::damaged(stored, &error))?;
         out.extend_from_slice(b"{\"cells\":");
-        // Writing into memory does not fail.
-        let _ = serde_json::to_writer(&mut *out, &self.cells(columns, &value));
+        let written = row::text(stored).and_then(|text| cells.write(text, self.now, out));
+        written.map_err(|error| row::damaged(stored, &error))?;
         if self.include == Include::Metadata {
             out.extend_from_slice(b",\"object\":{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
             row::splice_metadata(stored, revision, out)?;

@@ -94,6 +94,9 @@ pub(crate) struct Opened {
     pub(crate) keys: SharedKeyring,
 }
 
+/// Pages that each reader keeps, in KiB: the system has them all, and objects that are listed are kept as what they are.
+const READER_CACHE_KIB: i64 = 512;
+
 /// How a commit waits for the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Durability {
@@ -131,6 +134,7 @@ pub(crate) fn open(
     let readers = (0..readers.max(1)).map(|_| {
         let reader = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         reader.pragma_update(None, "query_only", true).map_err(wrong)?;
+        reader.pragma_update(None, "cache_size", -READER_CACHE_KIB).map_err(wrong)?;
         Ok(reader)
     });
     Ok(Opened { lock, readers: readers.collect::<Result<_, OpenError>>()?, writer, keys })
