@@ -118,6 +118,15 @@ impl ReaderLog {
         self.broken.check()?;
         self.readers.run(read).await
     }
+
+    /// The same for what is found by its key.
+    async fn run_quick<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&mut Connection) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.broken.check()?;
+        self.readers.run_quick(read).await
+    }
 }
 
 impl SqliteStore {
@@ -141,8 +150,8 @@ impl SqliteStore {
             .map_err(|error| OpenError::Damaged { path: path.clone(), what: error.to_string() })?
             .head;
         let feed = Arc::new(Feed::new(head, &options.limits));
-        let readers =
-            Readers::start(opened.readers).map_err(|source| OpenError::Io { path: path.clone(), source })?;
+        let readers = Readers::start(opened.quick, opened.readers)
+            .map_err(|source| OpenError::Io { path: path.clone(), source })?;
         let broken = Broken::default();
         let versions = Arc::new(Versions::new(options.limits.max_versions));
         let log = ReaderLog {
@@ -179,12 +188,12 @@ impl SqliteStore {
 #[async_trait]
 impl Store for SqliteStore {
     async fn current(&self) -> Result<Revision, Error> {
-        self.inner.log.run(|connection| query::bounds(connection).map(|bounds| bounds.head)).await
+        self.inner.log.run_quick(|connection| query::bounds(connection).map(|bounds| bounds.head)).await
     }
 
     async fn get(&self, key: &Key) -> Result<Option<Stored>, Error> {
         let (key, keys) = (key.clone(), self.inner.log.keys.clone());
-        self.inner.log.run(move |connection| query::get(connection, &key, &keys)).await
+        self.inner.log.run_quick(move |connection| query::get(connection, &key, &keys)).await
     }
 
     async fn list(&self, request: &ListRequest) -> Result<Page, Error> {
@@ -212,7 +221,8 @@ impl Store for SqliteStore {
     async fn watch(&self, request: WatchRequest) -> Result<Watch, Error> {
         check::filter(&request.filter)?;
         let from = request.from;
-        let position = self.inner.log.run(move |connection| query::watch_position(connection, from)).await?;
+        let position =
+            self.inner.log.run_quick(move |connection| query::watch_position(connection, from)).await?;
         Ok(self.inner.feed.watch(request, position, self.inner.log.clone()))
     }
 

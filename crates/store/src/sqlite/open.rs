@@ -90,6 +90,8 @@ pub enum OpenError {
 pub(crate) struct Opened {
     pub(crate) lock: File,
     pub(crate) writer: Connection,
+    /// For reads that are quick.
+    pub(crate) quick: Connection,
     pub(crate) readers: Vec<Connection>,
     pub(crate) keys: SharedKeyring,
 }
@@ -131,13 +133,14 @@ pub(crate) fn open(
     writer.pragma_update(None, "synchronous", synchronous).map_err(wrong)?;
     let keys = open_keys(folder, &writer)?;
     set_closing(&writer, Closing::CopiesLog).map_err(wrong)?;
-    let readers = (0..readers.max(1)).map(|_| {
+    let connect_reader = || {
         let reader = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         reader.pragma_update(None, "query_only", true).map_err(wrong)?;
         reader.pragma_update(None, "cache_size", -READER_CACHE_KIB).map_err(wrong)?;
         Ok(reader)
-    });
-    Ok(Opened { lock, readers: readers.collect::<Result<_, OpenError>>()?, writer, keys })
+    };
+    let readers = (0..readers.max(1)).map(|_| connect_reader()).collect::<Result<_, OpenError>>()?;
+    Ok(Opened { lock, quick: connect_reader()?, readers, writer, keys })
 }
 
 /// The right to write; ends with the process.

@@ -1,4 +1,6 @@
 //! Threads that read. Each has a connection of its own, and none of them blocks the writer.
+//!
+//! What is found by its key takes less time than it takes to wake a thread, and is read where it is asked for, one at a time.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,14 +19,16 @@ type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 /// The threads, which end with this.
 #[derive(Debug)]
 pub(crate) struct Readers {
+    /// For what is quick.
+    here: Mutex<Connection>,
     jobs: Option<Sender<Job>>,
     room: Arc<Semaphore>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Readers {
-    /// Starts a thread for each connection.
-    pub(crate) fn start(connections: Vec<Connection>) -> std::io::Result<Self> {
+    /// Starts a thread for each connection but one.
+    pub(crate) fn start(here: Connection, connections: Vec<Connection>) -> std::io::Result<Self> {
         let (jobs, queue) = channel();
         let queue = Arc::new(Mutex::new(queue));
         let mut threads = Vec::new();
@@ -33,7 +37,18 @@ impl Readers {
             let name = format!("store-reader-{at}");
             threads.push(Builder::new().name(name).spawn(move || serve(connection, &queue))?);
         }
-        Ok(Self { jobs: Some(jobs), room: Arc::new(Semaphore::new(QUEUE)), threads })
+        Ok(Self { here: Mutex::new(here), jobs: Some(jobs), room: Arc::new(Semaphore::new(QUEUE)), threads })
+    }
+
+    /// Runs a read that takes no longer than it takes to wake a thread; on one of the threads where another one is being run here.
+    pub(crate) async fn run_quick<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&mut Connection) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        if let Ok(mut connection) = self.here.try_lock() {
+            return read(&mut connection);
+        }
+        self.run(read).await
     }
 
     /// Runs a read on one of the threads. Waits where too many wait already.
