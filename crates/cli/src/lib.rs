@@ -58,6 +58,7 @@ mod serve;
 mod stop;
 mod store;
 mod table;
+mod terminal;
 mod yaml;
 
 use std::ffi::OsString;

@@ -10,13 +10,14 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
 
+use crate::command::Group;
 use crate::run::wait_for;
 
 /// How long the kernel is given to end what was killed. It takes milliseconds; a process that hangs in a broken device may take
 /// for ever.
 const AFTER_KILL: Duration = Duration::from_secs(5);
 
-/// A program that runs. Dropping it kills its process group and waits for its end.
+/// A program that runs. Dropping it kills its process group, if it has one of its own, and waits for its end.
 pub(crate) struct Child {
     inner: std::process::Child,
     killer: Killer,
@@ -32,15 +33,19 @@ pub(crate) struct Child {
 pub struct Killer {
     /// The leader of the group; gone before it is reaped, because its number can be given away after that.
     leader: Arc<Mutex<Option<Pid>>>,
+    group: Group,
 }
 
 impl Killer {
-    /// Kills the program and everything in its process group.
+    /// Kills the program and everything in its process group; one that shares ours, alone.
     pub fn kill(&self) {
         let leader = self.leader.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(leader) = *leader {
-            // Fails when the whole group is dead already, which is what was wanted.
-            let _ = rustix::process::kill_process_group(leader, Signal::KILL);
+            // Fails when all is dead already, which is what was wanted.
+            let _ = match self.group {
+                Group::Own => rustix::process::kill_process_group(leader, Signal::KILL),
+                Group::Ours => rustix::process::kill_process(leader, Signal::KILL),
+            };
         }
     }
 
@@ -50,8 +55,8 @@ impl Killer {
 }
 
 impl Child {
-    /// Takes a program that was just started as the leader of its own process group.
-    pub(crate) fn new(mut inner: std::process::Child) -> io::Result<Self> {
+    /// Takes a program that was just started in this process group.
+    pub(crate) fn new(mut inner: std::process::Child, group: Group) -> io::Result<Self> {
         let pid = Pid::from_child(&inner);
         let watched = io::pipe().and_then(|(ended, signal)| {
             let waiter = thread::Builder::new().name(format!("wait-{pid}", pid = inner.id()));
@@ -67,7 +72,7 @@ impl Child {
         });
         match watched {
             Ok((ended, waiter)) => {
-                let killer = Killer { leader: Arc::new(Mutex::new(Some(pid))) };
+                let killer = Killer { leader: Arc::new(Mutex::new(Some(pid))), group };
                 Ok(Self { inner, killer, waiter: Some(waiter), ended, first: None })
             }
             Err(cause) => {

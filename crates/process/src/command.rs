@@ -26,6 +26,16 @@ pub struct Command {
     arguments: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
     folder: Option<PathBuf>,
+    group: Group,
+}
+
+/// The process group of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// Its own: it ends with all that it started, and cannot read a terminal.
+    Own,
+    /// That of this process: it may ask the person at the terminal, and ends alone.
+    Ours,
 }
 
 #[derive(Clone, Debug)]
@@ -61,6 +71,16 @@ impl Default for Limits {
     }
 }
 
+impl Group {
+    /// Its number, for a program that is to be started. Where a terminal is, only the group of the one who reads it may do so.
+    fn id(self) -> i32 {
+        match self {
+            Self::Own => 0,
+            Self::Ours => rustix::process::getpgrp().as_raw_nonzero().get(),
+        }
+    }
+}
+
 impl Command {
     /// A program by its name or path. No shell is involved.
     pub fn new(program: impl Into<OsString>) -> Self {
@@ -74,7 +94,7 @@ impl Command {
     }
 
     fn of(program: Program) -> Self {
-        Self { program, arguments: Vec::new(), environment: Vec::new(), folder: None }
+        Self { program, arguments: Vec::new(), environment: Vec::new(), folder: None, group: Group::Own }
     }
 
     /// Adds an argument.
@@ -110,6 +130,14 @@ impl Command {
         self
     }
 
+    /// Lets the program ask the person at the terminal of this process, where there is one. When it is ended, what it started itself
+    /// is not ended with it.
+    #[must_use]
+    pub fn at_terminal(mut self) -> Self {
+        self.group = Group::Ours;
+        self
+    }
+
     /// The name of the program, for messages: of a shell line, the line.
     pub fn name(&self) -> String {
         let (Program::Named(name) | Program::ShellLine(name)) = &self.program;
@@ -137,9 +165,7 @@ impl Command {
     pub fn attend(&self) -> Result<Status, Error> {
         let mut command = self.as_child();
         command.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
-        // Where a terminal is, only the group of the one who reads it may do so.
-        let group = rustix::process::getpgrp().as_raw_nonzero().get();
-        command.process_group(group);
+        command.process_group(Group::Ours.id());
         command.status().map(Status::of).map_err(|cause| self.not_started(cause))
     }
 
@@ -177,11 +203,12 @@ impl Command {
                 .map(|(name, value)| (disguised(name), value.clone()))
                 .collect(),
             folder: Some("/".into()),
+            group: self.group,
         }
     }
 
     pub(crate) fn start(&self) -> Result<Child, Error> {
-        let started = self.as_child().spawn().and_then(Child::new);
+        let started = self.as_child().spawn().and_then(|child| Child::new(child, self.group));
         started.map_err(|cause| self.not_started(cause))
     }
 
@@ -200,7 +227,7 @@ impl Command {
             child.stdin = Some(ChildStdin::from(OwnedFd::from(our_stdin)));
             child.stdout = Some(ChildStdout::from(OwnedFd::from(our_stdout)));
             child.stderr = Some(ChildStderr::from(OwnedFd::from(our_stderr)));
-            Child::new(child)
+            Child::new(child, self.group)
         };
         started().map_err(|cause| self.not_started(cause))
     }
@@ -215,7 +242,7 @@ impl Command {
             command.current_dir(folder);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.process_group(0);
+        command.process_group(self.group.id());
         command
     }
 

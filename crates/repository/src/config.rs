@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use gix_config::File;
 use gix_config::Source;
 use gix_config::file::{Metadata, includes, init};
 
+use crate::caller::{Caller, Person};
 use crate::url::Http;
 use crate::{Environment, Error, Options};
 
@@ -17,6 +20,23 @@ pub(crate) struct Config {
     entries: Vec<Entry>,
     home: Option<PathBuf>,
     environment: Environment,
+    caller: Caller,
+    /// What the person typed and a server accepted: nobody is asked twice.
+    typed: Mutex<Vec<Typed>>,
+}
+
+/// A user name and a password that somebody typed, and the server that they are for.
+#[derive(Clone)]
+pub(crate) struct Typed {
+    pub(crate) server: String,
+    pub(crate) user: String,
+    pub(crate) password: String,
+}
+
+impl fmt::Debug for Typed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Typed").field("server", &self.server).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug)]
@@ -28,15 +48,17 @@ struct Entry {
 }
 
 impl Config {
-    /// Reads the files that Git reads outside of a repository, and their includes.
+    /// Reads the files that Git reads outside of a repository, and their includes: those with a condition by where the caller is.
     ///
     /// # Errors
     /// When a file that is there cannot be read.
-    pub(crate) fn load(options: &Options) -> Result<Self, Error> {
+    pub(crate) fn load(options: &Options, caller: &Caller) -> Result<Self, Error> {
         let mut config = Self {
             entries: Vec::new(),
             home: options.home.clone(),
             environment: options.environment.clone(),
+            caller: caller.clone(),
+            typed: Mutex::default(),
         };
         for (source, path) in config.files() {
             config.add_file(source, path)?;
@@ -70,7 +92,12 @@ impl Config {
         let home = self.home.clone();
         let interpolate =
             gix_config::path::interpolate::Context { home_dir: home.as_deref(), ..Default::default() };
-        let includes = includes::Options::follow(interpolate, includes::conditional::Context::default());
+        let repository = self.caller.repository.clone().unwrap_or_default();
+        let conditional = includes::conditional::Context {
+            git_dir: self.caller.repository.is_some().then_some(repository.git_dir.as_path()),
+            branch_name: repository.head.as_ref().map(gix_ref::FullName::as_ref),
+        };
+        let includes = includes::Options::follow(interpolate, conditional);
         let includes = includes::Options { err_on_max_depth_exceeded: true, ..includes };
         let options = init::Options { includes, lossy: true, ignore_io_errors: false };
         let metadata = Metadata::from(source).at(path.clone());
@@ -122,11 +149,30 @@ impl Config {
         (!value.is_empty()).then(|| value.to_owned())
     }
 
-    /// The environment for programs that are started: ours, with all asking switched off.
+    /// What was typed for a server before, and accepted.
+    pub(crate) fn typed(&self, server: &str, user: Option<&str>) -> Option<Typed> {
+        let typed = self.typed.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = |login: &&Typed| login.server == server && user.is_none_or(|user| user == login.user);
+        typed.iter().find(fits).cloned()
+    }
+
+    /// Remembers what was typed.
+    pub(crate) fn remember(&self, login: Typed) {
+        self.typed.lock().unwrap_or_else(PoisonError::into_inner).push(login);
+    }
+
+    /// The person who can be asked, if there is one.
+    pub(crate) fn person(&self) -> Option<&dyn Person> {
+        self.caller.person.as_deref()
+    }
+
+    /// The environment for programs that are started: ours, with all asking switched off where there is nobody to ask.
     pub(crate) fn environment_of_programs(&self) -> Environment {
         let mut environment = self.environment.clone();
-        environment.insert("GIT_TERMINAL_PROMPT".into(), "0".into());
-        environment.insert("GCM_INTERACTIVE".into(), "never".into());
+        if self.caller.person.is_none() {
+            environment.insert("GIT_TERMINAL_PROMPT".into(), "0".into());
+            environment.insert("GCM_INTERACTIVE".into(), "never".into());
+        }
         if let Some(home) = &self.home {
             environment.entry("HOME".into()).or_insert_with(|| home.clone().into());
         }

@@ -13,6 +13,7 @@ use lanai_krm::Package;
 use lanai_krm::package::Folder;
 use lanai_types::{ByteSize, CommitId, RefName, SafePath, TreeId};
 
+use crate::caller::Caller;
 use crate::config::Config;
 use crate::fetcher::Fetcher;
 use crate::link::Opening;
@@ -29,6 +30,7 @@ use crate::{Cancel, Error, Progress, RemoteUrl, Revision};
 #[derive(Debug)]
 pub struct Remotes {
     options: Options,
+    caller: Caller,
     config: OnceLock<Arc<Config>>,
 }
 
@@ -129,9 +131,14 @@ pub struct Content {
 }
 
 impl Remotes {
-    /// Remotes with these options.
+    /// Remotes with these options, for a caller of whom nothing is known.
     pub fn new(options: Options) -> Self {
-        Self { options, config: OnceLock::new() }
+        Self::for_caller(options, Caller::default())
+    }
+
+    /// Remotes with these options, for somebody who can be asked, or who works in a repository.
+    pub fn for_caller(options: Options, caller: Caller) -> Self {
+        Self { options, caller, config: OnceLock::new() }
     }
 
     /// Finds the commit that a revision names.
@@ -309,7 +316,7 @@ impl Remotes {
         if let Some(config) = self.config.get() {
             return Ok(config);
         }
-        let config = Arc::new(Config::load(&self.options)?);
+        let config = Arc::new(Config::load(&self.options, &self.caller)?);
         Ok(self.config.get_or_init(|| config))
     }
 

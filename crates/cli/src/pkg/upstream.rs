@@ -2,21 +2,27 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use lanai_krm::Package;
 use lanai_krm::package::{Folder, Mode};
-use lanai_repository::{Error, Options, Progress, RemoteUrl, Remotes, Resolved, Revision, Want};
+use lanai_repository::{
+    Caller, Error, Options, Progress, RemoteUrl, Remotes, Resolved, Revision, Want, Whereabouts,
+};
 use lanai_types::quote::Quoted;
 use lanai_types::{CommitId, SafePath};
 
 use super::watch::watched;
 use crate::failure::{Code, Failure};
-use crate::io::Io;
+use crate::io::{Audience, Io};
 use crate::places;
+use crate::terminal::{Asked, AtTerminal};
 
 /// The repositories that packages come from, and what was read from them.
 pub(super) struct Repositories {
     remotes: Remotes,
+    /// Whether somebody was asked for a password.
+    asked: Asked,
     folder: PathBuf,
     found: HashMap<(String, Revision, Folder), Found>,
     read: HashMap<(String, CommitId, Folder), Package>,
@@ -71,8 +77,17 @@ impl Repositories {
             limits: lanai_repository::Limits::default(),
             package_limits: super::local::LIMITS,
         };
+        let asked = Asked::default();
+        // Scripts are not to wait for somebody.
+        let person = if io.audience == Audience::Terminal { AtTerminal::find(&asked) } else { None };
+        let here = if io.folder.as_os_str().is_empty() { Path::new(".") } else { &io.folder };
+        let caller = Caller {
+            person: person.map(|person| Arc::new(person) as _),
+            repository: here.canonicalize().ok().and_then(|here| Whereabouts::of(&here)),
+        };
         Ok(Self {
-            remotes: Remotes::new(options),
+            remotes: Remotes::for_caller(options, caller),
+            asked,
             folder: io.folder.clone(),
             found: HashMap::new(),
             read: HashMap::new(),
@@ -127,7 +142,7 @@ impl Repositories {
         let missing: Vec<Want> =
             wants.iter().filter(|want| !self.read.contains_key(&key(want))).cloned().collect();
         if !missing.is_empty() {
-            let contents = either(remote.with_secrets(), io, |remote, progress| {
+            let contents = either(remote.with_secrets(), &self.asked, io, |remote, progress| {
                 self.remotes.packages(&remote, &missing, progress)
             })?;
             let contents = contents.map_err(unread)?;
@@ -146,7 +161,7 @@ impl Repositories {
         io: &mut Io<'_>,
         question: impl Fn(RemoteUrl, &dyn Progress) -> Result<T, Error> + Sync,
     ) -> Result<T, Failure> {
-        either(&self.place(repo), io, question)?.map_err(failure)
+        either(&self.place(repo), &self.asked, io, question)?.map_err(failure)
     }
 
     /// Leaves out symbolic links, and says so.
@@ -179,6 +194,7 @@ impl Repositories {
 /// Asks a repository; one that is not there under that address is asked as `REPO.git`, too: Kptfiles leave that out.
 fn either<T: Send>(
     place: &str,
+    asked: &Asked,
     io: &mut Io<'_>,
     question: impl Fn(RemoteUrl, &dyn Progress) -> Result<T, Error> + Sync,
 ) -> Result<Result<T, Error>, Failure> {
@@ -200,11 +216,14 @@ fn either<T: Send>(
                 | Error::Credentials { .. }
         )
     };
-    watched(&remote.to_string(), io, |progress| match (question(remote, progress), other) {
-        (Err(first), Some(other)) if is_elsewhere(&first) => match question(other, progress) {
-            Err(second) if is_elsewhere(&second) => Err(first),
-            answer => answer,
-        },
+    watched(&remote.to_string(), asked, io, |progress| match (question(remote, progress), other) {
+        // Who typed a wrong password is not asked for another one.
+        (Err(first), Some(other)) if is_elsewhere(&first) && !asked.is_ever() => {
+            match question(other, progress) {
+                Err(second) if is_elsewhere(&second) => Err(first),
+                answer => answer,
+            }
+        }
         (answer, _) => answer,
     })
 }

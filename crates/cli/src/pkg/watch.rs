@@ -9,6 +9,7 @@ use lanai_repository::{Phase, Progress, Report, Silent};
 
 use crate::failure::{Code, Failure};
 use crate::io::{Audience, Io};
+use crate::terminal::Asked;
 
 /// How long nothing is shown.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -26,6 +27,7 @@ const MAX_PLACE: usize = 48;
 /// When the system gives no thread.
 pub(super) fn watched<T: Send>(
     place: &str,
+    asked: &Asked,
     io: &mut Io<'_>,
     work: impl FnOnce(&dyn Progress) -> T + Send,
 ) -> Result<T, Failure> {
@@ -46,6 +48,10 @@ pub(super) fn watched<T: Send>(
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
+            // A question that is written over is asked in vain. Of those that ssh asks nobody hears.
+            if asked.is_now() || asked.is_possible() && is_ssh(place) && !meter.is_connected() {
+                continue;
+            }
             if let Some(line) = meter.line(Instant::now()) {
                 let _ = write!(io.stderr, "\r\x1b[K{line}").and_then(|()| io.stderr.flush());
                 is_shown = true;
@@ -56,6 +62,11 @@ pub(super) fn watched<T: Send>(
         }
         Ok(worker.join().unwrap_or_else(|panic| resume_unwind(panic)))
     })
+}
+
+/// Whether an address, as people are shown it, is one that ssh connects to.
+fn is_ssh(place: &str) -> bool {
+    place.starts_with("ssh://") || !place.contains("://") && !place.starts_with(['/', '.'])
 }
 
 /// Sends reports to whoever shows them.
@@ -83,6 +94,14 @@ impl Meter {
             None => place.to_owned(),
         };
         Self { place, since, last: None, shown: None }
+    }
+
+    /// Whether the other side was heard.
+    fn is_connected(&self) -> bool {
+        match self.last.map(|report| report.phase) {
+            None | Some(Phase::Waiting | Phase::Connecting) => false,
+            Some(Phase::Listing | Phase::Receiving | Phase::Reading) => true,
+        }
     }
 
     /// What to show now; `None` where nothing new is to be seen.
@@ -214,7 +233,7 @@ mod tests {
             program: None,
             stop: crate::stop::Stop::default(),
         };
-        watched("a server", &mut io, work).unwrap()
+        watched("a server", &Asked::default(), &mut io, work).unwrap()
     }
 
     #[test]

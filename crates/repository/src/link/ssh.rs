@@ -12,6 +12,7 @@ use lanai_process::{Command, Connection, Limits as ProcessLimits, Status};
 use super::Opening;
 use super::meter::{Meter, Metered};
 use crate::config::Config;
+use crate::credential::MAX_THOUGHT;
 use crate::secret::KeyFiles;
 use crate::url::Ssh;
 use crate::{Cancel, Error, Limits, RemoteUrl};
@@ -78,11 +79,18 @@ pub(super) fn connect(opening: &Opening<'_>, url: &Ssh, meter: &Arc<Meter>) -> R
     };
     let program = program(config);
     let variant = variant(config, &program, &host, cancel);
+    // Who talks for somebody else has a key, or none; the person at the terminal is not asked for that one's.
+    let asks = config.person().is_some() && access.asks_helpers();
     let mut command = program.command(config).variable("GIT_PROTOCOL", "version=2");
+    if asks {
+        command = command.at_terminal();
+    }
     if variant == Variant::OpenSsh {
         let seconds = limits.max_connect.as_secs().max(1);
         command = command.argument("-o").argument("SendEnv=GIT_PROTOCOL");
-        command = command.argument("-o").argument("BatchMode=yes");
+        if !asks {
+            command = command.argument("-o").argument("BatchMode=yes");
+        }
         command = command.argument("-o").argument(format!("ConnectTimeout={seconds}"));
     }
     if let Some(port) = url.port {
@@ -119,7 +127,9 @@ pub(super) fn connect(opening: &Opening<'_>, url: &Ssh, meter: &Arc<Meter>) -> R
         }
     }
     let command = command.argument(host).argument(format!("{} {}", service_name(service), quoted(&url.path)));
-    let (transport, connection) = converse(&command, limits, remote, meter, &url.path)?;
+    let max_silence = if asks { limits.max_silence.max(MAX_THOUGHT) } else { limits.max_silence };
+    let limits = Limits { max_silence, ..*limits };
+    let (transport, connection) = converse(&command, &limits, remote, meter, &url.path)?;
     Ok((transport, connection, key))
 }
 

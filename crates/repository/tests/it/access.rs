@@ -4,13 +4,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 
-use lanai_repository::Error;
+use lanai_repository::{Caller, Echo, Error, Person, Remotes};
 use lanai_testkit::skip;
 
 use crate::http::Remote;
 use crate::server::{Behaviour, Server};
-use crate::{listing, read, remotes, resolve};
+use crate::{listing, options, read, remotes, resolve};
 
 /// "ann" and "s3cret".
 const ANN: &str = "Basic YW5uOnMzY3JldA==";
@@ -99,6 +100,70 @@ fn passwords_come_from_addresses_programs_and_headers_too() {
         ("GIT_CONFIG_VALUE_0", header.as_str()),
     ];
     assert!(resolve(&remotes(home, &variables), &remote.url(), "main", "").is_ok());
+}
+
+/// Somebody who knows a name and a password, or nothing, and remembers the questions.
+#[derive(Debug, Default)]
+struct Somebody {
+    knows: Option<(&'static str, &'static str)>,
+    asked: Mutex<Vec<(String, Echo)>>,
+}
+
+impl Person for Somebody {
+    fn ask(&self, question: &str, echo: Echo) -> Option<String> {
+        self.asked.lock().expect("nobody panicked").push((question.to_owned(), echo));
+        let (name, password) = self.knows?;
+        Some(if echo == Echo::Shown { name } else { password }.to_owned())
+    }
+}
+
+fn attended(home: &Path, variables: &[(&str, &str)], somebody: &Arc<Somebody>) -> Remotes {
+    let person: Arc<dyn Person> = Arc::clone(somebody) as _;
+    Remotes::for_caller(options(home, variables), Caller { person: Some(person), ..Caller::default() })
+}
+
+#[test]
+fn somebody_who_is_there_is_asked_in_gits_words() {
+    let remote = guarded();
+    let home = remote.home.path();
+    let host = format!("http://127.0.0.1:{}", remote.server.port());
+    let ann = Arc::new(Somebody { knows: Some(("ann", "s3cret")), ..Somebody::default() });
+    let remotes = attended(home, &[], &ann);
+    assert!(resolve(&remotes, &remote.url(), "main", "").is_ok());
+    assert!(read(&remotes, &remote.url(), &remote.head(), "pkg").is_ok(), "nobody is asked twice");
+    let with_name = host.replace("http://", "http://ann@");
+    assert_eq!(
+        *ann.asked.lock().unwrap(),
+        [
+            (format!("Username for '{host}': "), Echo::Shown),
+            (format!("Password for '{with_name}': "), Echo::Hidden)
+        ]
+    );
+    // Helpers come first, and are told what somebody typed.
+    let silent = Arc::new(Somebody::default());
+    helper(home, "s3cret");
+    assert!(resolve(&attended(home, &[], &silent), &remote.url(), "main", "").is_ok());
+    assert_eq!(*silent.asked.lock().unwrap(), []);
+    let quiet = "#!/bin/sh\n(echo \"# $1\"; cat) >> \"$HOME/told\"\n";
+    fs::write(home.join("helper"), quiet).unwrap();
+    assert!(resolve(&attended(home, &[], &ann), &remote.url(), "main", "").is_ok());
+    let told = fs::read_to_string(home.join("told")).unwrap();
+    assert!(told.contains("# store\n") && told.contains("username=ann\npassword=s3cret\n"), "{told}");
+}
+
+#[test]
+fn somebody_who_does_not_answer_or_is_not_to_be_asked_is_no_login() {
+    let remote = guarded();
+    let home = remote.home.path();
+    let silent = Arc::new(Somebody::default());
+    let error = resolve(&attended(home, &[], &silent), &remote.url(), "main", "").unwrap_err();
+    assert!(matches!(error, Error::Credentials { .. }), "{error}");
+    assert_eq!(silent.asked.lock().unwrap().len(), 1, "the name, and nothing more");
+    let ann = Arc::new(Somebody { knows: Some(("ann", "s3cret")), ..Somebody::default() });
+    let forbidden = attended(home, &[("GIT_TERMINAL_PROMPT", "0")], &ann);
+    let error = resolve(&forbidden, &remote.url(), "main", "").unwrap_err();
+    assert!(matches!(error, Error::Credentials { .. }), "{error}");
+    assert_eq!(*ann.asked.lock().unwrap(), []);
 }
 
 // ---- elsewhere

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use lanai_repository::Error;
+use lanai_repository::{Caller, Error, Remotes, Whereabouts};
 
 use crate::repository::Repository;
 use crate::server::{Behaviour, Server, closed_port};
-use crate::{remotes, resolve};
+use crate::{options, remotes, resolve};
 
 #[test]
 fn addresses_are_replaced() {
@@ -29,6 +29,40 @@ fn addresses_are_replaced() {
         "\"https://example.com/other\" is no git repository: it does not exist",
         "the address that people know is named"
     );
+}
+
+#[test]
+fn files_are_included_by_where_the_caller_is() {
+    let repository = Repository::with(&[("f", "1")]);
+    let home = tempfile::tempdir().unwrap();
+    let place = |name: &str| home.path().canonicalize().unwrap().join(name);
+    for (name, head) in [("work/a", "ref: refs/heads/main"), ("play/b", "ref: refs/heads/release/1")] {
+        fs::create_dir_all(place(name).join(".git")).unwrap();
+        fs::create_dir_all(place(name).join("deep/er")).unwrap();
+        fs::write(place(name).join(".git/HEAD"), format!("{head}\n")).unwrap();
+    }
+    fs::create_dir_all(place("work/linked")).unwrap();
+    fs::write(place("work/linked/.git"), "gitdir: ../a/.git\n").unwrap();
+    let base = repository.path().parent().unwrap().display().to_string();
+    let rewrite = |word: &str| format!("[url \"{base}/\"]\ninsteadOf = {word}:\n");
+    fs::write(place("work.config"), rewrite("work")).unwrap();
+    fs::write(place("release.config"), rewrite("release")).unwrap();
+    let conditions = "[includeIf \"gitdir:~/work/\"]\npath = ~/work.config\n[includeIf \"onbranch:release/\"]\npath = ~/release.config\n";
+    fs::write(place(".gitconfig"), conditions).unwrap();
+    let name = repository.path().file_name().unwrap().to_str().unwrap();
+    let check = |folder: &str, works: &[&str]| {
+        let caller = Caller { repository: Whereabouts::of(&place(folder)), ..Caller::default() };
+        let remotes = Remotes::for_caller(options(&place(""), &[]), caller);
+        for word in ["work", "release"] {
+            let found = resolve(&remotes, &format!("{word}:{name}"), "main", "");
+            assert_eq!(found.is_ok(), works.contains(&word), "{word} in {folder:?}: {found:?}");
+        }
+    };
+    check("work/a", &["work"]);
+    check("work/a/deep/er", &["work"]);
+    check("work/linked", &["work"]);
+    check("play/b", &["release"]);
+    check("play", &[]);
 }
 
 #[test]

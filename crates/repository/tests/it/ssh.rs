@@ -4,11 +4,12 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use lanai_repository::Error;
+use lanai_repository::{Caller, Echo, Error, Person, Remotes};
 
 use crate::repository::Repository;
-use crate::{listing, read, remotes, resolve};
+use crate::{listing, options, read, remotes, resolve};
 
 /// Writes a script that records its arguments and then does what the text says.
 fn script(home: &Path, name: &str, text: &str) -> PathBuf {
@@ -51,6 +52,37 @@ fn a_package_comes_over_ssh() {
     assert_eq!(listing(&read(&remotes, &with_port, &commit, "pkg").unwrap()), ["100644 f 1"]);
     let arguments = fs::read_to_string(home.path().join("arguments")).unwrap();
     assert!(arguments.contains("\n-p\n2222\nhost.example\n"), "{arguments}");
+}
+
+/// Never asked: ssh talks to people itself.
+#[derive(Debug)]
+struct Nobody;
+
+impl Person for Nobody {
+    fn ask(&self, question: &str, _: Echo) -> Option<String> {
+        unreachable!("nobody is asked {question}")
+    }
+}
+
+#[test]
+fn ssh_may_ask_somebody_who_is_there() {
+    let repository = Repository::with(&[("pkg/f", "1")]);
+    let home = tempfile::tempdir().unwrap();
+    // Only the process group of the terminal may read from it.
+    let ours = std::process::id();
+    let group = "sed 's/.*) //' /proc/$process/stat | cut -d ' ' -f 3";
+    let groups =
+        format!("for process in $$ {ours}; do {group}; done | uniq > {}/groups", home.path().display());
+    let text = format!("{groups}\n{SERVE}");
+    let command = script(home.path(), "ssh", &text);
+    let options = options(home.path(), &[("GIT_SSH_COMMAND", command.to_str().unwrap())]);
+    let caller = Caller { person: Some(Arc::new(Nobody)), ..Caller::default() };
+    let url = format!("git@host.example:{}", repository.url());
+    resolve(&Remotes::for_caller(options, caller), &url, "main", "").unwrap();
+    let arguments = fs::read_to_string(home.path().join("arguments")).unwrap();
+    assert!(!arguments.contains("BatchMode"), "{arguments}");
+    let groups = fs::read_to_string(home.path().join("groups")).unwrap();
+    assert_eq!(groups.lines().count(), 1, "{groups}");
 }
 
 #[test]

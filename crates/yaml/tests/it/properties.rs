@@ -23,6 +23,21 @@ fn bytes(most: usize) -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..most)
 }
 
+/// The comments of all nodes of a text, in its order.
+fn comments(text: &str) -> Vec<[Option<String>; 3]> {
+    let stream = Stream::parse(text).expect("generated texts are YAML");
+    let mut found = Vec::new();
+    for document in stream.documents() {
+        found.push([document.preface(), document.head_comment(), document.foot_comment()]);
+        let mut nodes = comments::below(document.root());
+        nodes.push(document.root());
+        nodes.sort_by_key(|node| node.source_range().map(|range| (range.start, range.end)));
+        found
+            .extend(nodes.iter().map(|node| [node.head_comment(), node.line_comment(), node.foot_comment()]));
+    }
+    found
+}
+
 fn stream(choices: &[u8]) -> String {
     text::stream(&mut Choices::new(choices))
 }
@@ -42,6 +57,12 @@ proptest! {
         for (model, shape) in models.iter().zip(&shapes) {
             prop_assert!(model.agrees(shape), "{model:?}\n{shape:?}\n{text}");
         }
+    }
+
+    #[test]
+    fn line_ends_do_not_decide_whose_a_comment_is(choices in bytes(300)) {
+        let text = stream(&choices).replace("\r\n", "\n");
+        prop_assert_eq!(comments(&text), comments(&text.replace('\n', "\r\n")), "{}", text);
     }
 
     #[test]
