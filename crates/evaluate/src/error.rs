@@ -59,6 +59,9 @@ pub enum Failing {
     /// It was ended by a signal that was not ours.
     #[error("function was ended by signal {0}")]
     Signal(i32),
+    /// It is a module that did what cannot be done, such as dividing by zero.
+    #[error("function trapped: {0}")]
+    Trap(String),
     /// What it wrote cannot be read as a list of resources.
     #[error("what the function wrote is no list of resources: {0}")]
     Output(String),

@@ -12,14 +12,15 @@ use lanai_krm::Resource;
 use lanai_types::quote::Quoted;
 
 use crate::function_config::{Executor, FunctionConfig, FunctionConfigs, Match, Problem};
-use crate::{Container, Exec, ExecLimits, Native};
+use crate::{Container, Exec, ExecLimits, Modules, Native, Wasm, WasmLimits};
 
 /// Runs what `FunctionConfig` objects assign to functions of ours, to programs, and, where there are
-/// [containers](Self::with_containers), to pods. It does not know others.
+/// [containers](Self::with_containers), to pods. It does not know others. A program whose path ends with `.wasm` is a WASM module.
 pub struct Configured {
     configs: Arc<RwLock<Arc<FunctionConfigs>>>,
     native: Native,
     programs: Programs,
+    modules: Modules,
     containers: Option<Container>,
 }
 
@@ -37,7 +38,9 @@ pub enum Programs {
 impl Configured {
     /// By these functions of ours, and by these programs. Nothing is assigned yet.
     pub fn new(native: Native, programs: Programs) -> Self {
-        Self { configs: Arc::default(), native, programs, containers: None }
+        // Programs have whole paths before they are run.
+        let modules = Modules::new(Wasm::new(WasmLimits::DEFAULT), "/");
+        Self { configs: Arc::default(), native, programs, modules, containers: None }
     }
 
     /// What is assigned to pods runs in these containers.
@@ -57,7 +60,8 @@ impl Configured {
         };
         let native = self.native.clone().limited(limits);
         let containers = self.containers.as_ref().map(|containers| containers.limited(limits));
-        Self { configs: Arc::clone(&self.configs), native, programs, containers }
+        let modules = self.modules.limited(limits);
+        Self { configs: Arc::clone(&self.configs), native, programs, modules, containers }
     }
 
     /// From now on, these objects count. Calls that run go on.
@@ -112,10 +116,11 @@ impl Configured {
     }
 
     /// The command line of a program, and who runs it; or why it may not.
-    fn command(&self, path: &str) -> Result<(&Exec, FunctionRef), String> {
-        let (programs, path) = self.program(path)?;
-        let quoted = format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
-        Ok((programs, FunctionRef::Exec(quoted)))
+    fn command(&self, path: &str) -> Result<(&dyn Evaluator, FunctionRef), String> {
+        let (programs, whole) = self.program(path)?;
+        let quoted = format!("'{}'", whole.display().to_string().replace('\'', r"'\''"));
+        let runs: &dyn Evaluator = if Modules::is_module(path) { &self.modules } else { programs };
+        Ok((runs, FunctionRef::Exec(quoted)))
     }
 }
 
@@ -173,6 +178,14 @@ impl Evaluator for Configured {
         let Some(found) = self.find(function) else { return Identity::Unknown };
         match found.executor {
             Executor::Native(id) => self.native.identify(&FunctionRef::Image(id), grants).await,
+            Executor::Binary(path)
+                if found.deterministic && *grants == Grants::default() && Modules::is_module(&path) =>
+            {
+                match self.command(&path) {
+                    Ok((_, command)) => self.modules.vouched(&command).await,
+                    Err(why) => Identity::Volatile(why),
+                }
+            }
             Executor::Binary(path) if found.deterministic && *grants == Grants::default() => {
                 let content = self.program(&path).map_err(std::io::Error::other);
                 match content.and_then(|(_, path)| fs::read(path)) {

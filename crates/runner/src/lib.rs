@@ -5,6 +5,7 @@
 //! | [`Native`] | the functions that come with the binary |
 //! | [`Configured`] | what `FunctionConfig` objects assign to functions of ours and to programs |
 //! | [`Exec`] | programs of this machine |
+//! | [`Modules`] | WASM modules |
 //! | [`Container`] | images, by podman, docker or nerdctl |
 //! | [`Helm`] | `render-helm-chart`, by calling `helm` |
 //! | [`Caching`] | what another evaluator runs, unless it is known what comes out |
@@ -23,6 +24,7 @@ mod functions;
 mod helm;
 mod job;
 mod limits;
+mod modules;
 mod native;
 mod words;
 
@@ -36,6 +38,8 @@ pub use exec::{Exec, ExecMode};
 pub use functions::functions;
 pub use helm::{Helm, about_helm};
 pub use lanai_process::{Policy, Shortfall};
+pub use lanai_wasm::{Wasm, WasmLimits};
 pub use limits::ExecLimits;
+pub use modules::Modules;
 pub use native::{Native, NativeScope};
 pub use words::split as split_words;

@@ -5,7 +5,9 @@
 #[cfg(feature = "functions")]
 pub mod functions;
 pub mod history;
+mod in_time;
 mod manifests;
+mod module;
 pub mod objects;
 mod oracle;
 mod places;
@@ -14,7 +16,9 @@ pub mod revisions;
 mod skip;
 pub mod sshd;
 
+pub use in_time::{in_time, in_time_of};
 pub use manifests::manifests;
+pub use module::MODULE;
 pub use oracle::oracle;
 pub use places::{corpus, workspace_root};
 pub use skip::{SKIP_LOG, skip};

@@ -91,7 +91,7 @@ pub(crate) struct Common {
     /// Run functions as you, where they would run as nobody
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", hide_default_value = true, hide_possible_values = true)]
     pub as_current_user: bool,
-    /// Taken for compatibility: there is no WASM runtime yet
+    /// Taken for compatibility: a command that ends with .wasm is a module in any case
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", hide = true)]
     pub allow_alpha_wasm: bool,
     /// Taken for compatibility: output is never cut

@@ -11,8 +11,8 @@ use lanai_functions::catalog::PREFIXES;
 use lanai_krm::package::{OtherYaml, ReadOptions};
 use lanai_render::{ExecPolicy, Options, RenderLimits, StatusPolicy, Tags};
 use lanai_runner::{
-    Caching, Caller, Chain, EngineKind, Exec, ExecLimits, ExecMode, Helm, Launcher, Native, NativeScope,
-    Policy,
+    Caching, Caller, Chain, EngineKind, Exec, ExecLimits, ExecMode, Helm, Launcher, Modules, Native,
+    NativeScope, Policy, Wasm, WasmLimits,
 };
 use lanai_types::quote::Quoted;
 
@@ -73,8 +73,10 @@ impl Runtime {
         };
         let named = common.container_runtime.as_deref();
         let container = containers::of(named, &common.image_pull_policy, order, &caller, io)?;
+        let modules = Modules::new(Wasm::new(WasmLimits::DEFAULT), &caller.folder);
         let exec = Exec { caller, mode, limits };
-        let evaluators: [Arc<dyn Evaluator>; 3] = [Arc::new(native), Arc::new(helm), Arc::new(exec)];
+        let evaluators: [Arc<dyn Evaluator>; 4] =
+            [Arc::new(native), Arc::new(helm), Arc::new(modules), Arc::new(exec)];
         let container = container.map(|container| Arc::new(container) as Arc<dyn Evaluator>);
         let evaluators = evaluators.into_iter().chain(container);
         Ok(Self { evaluator: Arc::new(Chain::new(evaluators)), launcher, caching: None, unusable: None })

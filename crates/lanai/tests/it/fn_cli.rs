@@ -4,6 +4,7 @@ mod containers;
 mod eval;
 mod grants;
 mod killed;
+mod modules;
 mod pages;
 mod progress;
 mod render;

@@ -4,6 +4,7 @@
 
 mod clients;
 mod containers;
+mod modules;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -9,6 +9,7 @@ mod container;
 mod docs;
 mod exec;
 mod helm;
+mod modules;
 mod native;
 
 use std::fs;

@@ -13,7 +13,7 @@ use lanai_evaluate::{Deadline, Error, Evaluator, Failed, FunctionRef, Grants, Re
 use lanai_krm::{Resource, ResourceList};
 use lanai_process::{Policy, Shortfall};
 use lanai_runner::{Caller, Exec, ExecLimits, ExecMode, Launcher};
-use lanai_testkit::skip;
+use lanai_testkit::{in_time, skip};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags};
 use tempfile::TempDir;
@@ -168,24 +168,6 @@ impl Den {
             .stderr(Stdio::null())
             .spawn()
             .expect("it can be started again")
-    }
-}
-
-/// How much longer than its limit on time something may take until it is reported and nothing of it is left.
-const GRACE: Duration = Duration::from_secs(1);
-
-/// Runs something that must end inside of a limit on time plus [`GRACE`]. Somebody else may have had the machine meanwhile: what
-/// took longer is run again, twice at most.
-pub async fn in_time<T>(limit: Duration, run: impl AsyncFn() -> T) -> T {
-    let mut times = Vec::new();
-    loop {
-        let start = Instant::now();
-        let ended = run().await;
-        times.push(start.elapsed());
-        if times.last().is_some_and(|time| *time <= limit + GRACE) {
-            return ended;
-        }
-        assert!(times.len() < 3, "it ends inside of {limit:?} and {GRACE:?}, not after {times:?}");
     }
 }
 

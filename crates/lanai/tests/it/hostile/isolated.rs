@@ -7,10 +7,10 @@ use lanai_functions::{Code, Doc, Failure, Function};
 use lanai_krm::{Resource, ResourceList};
 use lanai_process::Policy;
 use lanai_runner::{ExecLimits, Launcher, Native, NativeScope};
-use lanai_testkit::skip;
+use lanai_testkit::{in_time, skip};
 use lanai_types::ByteSize;
 
-use super::den::{SERVICE, failed, in_time};
+use super::den::{SERVICE, failed};
 
 /// A function of that name which must not be run in here: the binary has the real one.
 struct Elsewhere(&'static str);
