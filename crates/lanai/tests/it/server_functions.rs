@@ -5,6 +5,7 @@
 mod clients;
 mod containers;
 mod modules;
+mod runner;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -10,6 +10,7 @@ use lanai_evaluate::{
     Request, Response, User, Variable,
 };
 use lanai_runner::{Caller, Container, ContainerEngine, ContainerOptions, EngineKind, Pull};
+use lanai_testkit::in_time_of;
 use lanai_testkit::podman::{CAT_IMAGE, Podman, SHELL_IMAGE};
 use lanai_types::ByteSize;
 
@@ -192,6 +193,55 @@ async fn an_endless_loop() {
     den.options.limits.max_time = short;
     check(den.script("echo begun >&2; while :; do :; done").await.unwrap_err());
     den.is_clean();
+}
+
+/// The limits on time that are tried: on a machine that others have, a container may need long to begin.
+const LIMITS: [Duration; 4] =
+    [Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(9), Duration::from_secs(27)];
+
+/// How long a function ran that shows that it runs, from its first sign to its last; none if its time was over before it began.
+async fn ran(den: &Den, text: &str, limit: Duration) -> Option<Duration> {
+    let flag = tempfile::tempdir().unwrap();
+    fs::set_permissions(flag.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let mut request = script(&format!("touch /flag/begun; {text}"));
+    let access = MountAccess::ReadWrite;
+    request.grants.mounts.push(Mount { source: flag.path().into(), target: "/flag".into(), access });
+    let error = den.run(request).await.unwrap_err();
+    assert!(matches!(error, Error::Timeout { limit: said, .. } if said == limit), "{error:?}");
+    den.is_clean();
+    let at = |name: &str| fs::metadata(flag.path().join(name)).ok()?.modified().ok();
+    let (begun, last) = (at("begun")?, at("last")?);
+    Some(last.duration_since(begun).unwrap_or_default())
+}
+
+#[tokio::test]
+async fn functions_end_within_their_time_and_a_second() {
+    let Some(mut den) = Den::new("functions_end_within_their_time_and_a_second") else { return };
+    // One that never rests, one that does not listen, and one whose children go on without it.
+    for text in [
+        "while :; do touch /flag/last; done",
+        "trap '' TERM INT HUP; exec 0<&- 1>&- 2>&-; while :; do touch /flag/last; sleep 0.01; done",
+        "(while :; do touch /flag/last; sleep 0.01; done) & (while :; do touch /flag/last; done) & sleep 1000",
+    ] {
+        let mut limits = LIMITS.into_iter();
+        let times = loop {
+            let limit = limits.next().expect("a container begins before its time is over");
+            den.options.limits.max_time = limit;
+            if let Some(took) = ran(&den, text, limit).await {
+                break (limit, took);
+            }
+        };
+        let (limit, first) = times;
+        let first = std::cell::Cell::new(Some(first));
+        in_time_of(limit, async || {
+            let took = match first.take() {
+                Some(took) => took,
+                None => ran(&den, text, limit).await.unwrap_or(Duration::MAX),
+            };
+            ((), took)
+        })
+        .await;
+    }
 }
 
 #[tokio::test]

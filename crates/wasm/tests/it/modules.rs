@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::slice::from_ref;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use lanai_evaluate::{Error, Failing};
+use lanai_types::Sha256Digest;
 use lanai_wasm::{Program, WasmLimits};
 use ring::digest::{SHA256, digest};
 
@@ -126,7 +128,8 @@ async fn what_is_no_module_of_this_kind_is_refused() {
 
 /// Writes a part of a layout, and returns its digest and size as a descriptor says them.
 fn blob(desk: &Desk, kind: &str, content: &[u8]) -> String {
-    let hex: String = digest(&SHA256, content).as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = digest(&SHA256, content).as_ref().try_into().unwrap();
+    let hex = Sha256Digest::from_bytes(digest).to_hex();
     let blobs = desk.folder.path().join("image/blobs/sha256");
     fs::create_dir_all(&blobs).unwrap();
     fs::write(blobs.join(&hex), content).unwrap();
@@ -146,7 +149,7 @@ async fn a_module_can_be_the_layer_of_an_image() {
     let (module, image) = (fs::read(desk.path()).unwrap(), desk.folder.path().join("image"));
     let program = || Program { path: image.clone(), ..Program::default() };
     let plain = blob(&desk, "application/wasm", &module);
-    layout(&desk, &[plain.clone()]);
+    layout(&desk, from_ref(&plain));
     let wasm = desk.wasm();
     wasm.run(program(), request(), &soon()).await.unwrap();
 
@@ -160,7 +163,7 @@ async fn a_module_can_be_the_layer_of_an_image() {
     archive.write_all(&module).unwrap();
     archive.write_all(&vec![0; module.len().next_multiple_of(512) - module.len() + 1024]).unwrap();
     let packed = blob(&desk, "application/vnd.oci.image.layer.v1.tar+gzip", &archive.finish().unwrap());
-    layout(&desk, &[packed.clone()]);
+    layout(&desk, from_ref(&packed));
     wasm.run(program(), request(), &soon()).await.unwrap();
     assert_eq!(wasm.kept(), 1, "it is the same module");
 
