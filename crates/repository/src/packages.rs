@@ -3,6 +3,7 @@
 mod bring;
 mod facts;
 mod history;
+mod in_use;
 mod intent;
 mod layout;
 mod message;

@@ -1,13 +1,14 @@
 //! The door to packages in Git.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use lanai_types::{ByteSize, CommitId, PackageName, RepositoryName};
 
 use super::facts::{Knowledge, Look, Snapshot};
+use super::in_use::InUse;
 use super::intent::{Intent, Journal, Outcome, PushLimits, WriteError};
 use super::layout::Layout;
 use super::objects::ObjectCache;
@@ -35,8 +36,8 @@ pub struct Repositories {
     journal: Arc<dyn Journal>,
     cache: Arc<ObjectCache>,
     chance: Chance,
-    open: Mutex<HashMap<String, Arc<Remote>>>,
-    views: Mutex<HashMap<Viewer, Arc<View>>>,
+    open: InUse<String, Remote>,
+    views: InUse<Viewer, View>,
 }
 
 /// Who looks at what.
@@ -112,7 +113,7 @@ impl Repositories {
     ) -> Self {
         let cache = Arc::new(ObjectCache::new(settings.max_cached));
         let chance = Chance::new(settings.seed);
-        let (open, views) = (Mutex::default(), Mutex::default());
+        let (open, views) = (InUse::default(), InUse::default());
         Self { remotes: Remotes::new(options), settings, credentials, journal, cache, chance, open, views }
     }
 
@@ -127,21 +128,10 @@ impl Repositories {
     /// A handle on a repository. Nothing is asked of it yet.
     pub fn open(self: &Arc<Self>, spec: Spec) -> Result<Repository, Error> {
         let identity = spec.remote.identity();
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let remote = if let Some(remote) = open.get(&identity) {
-            Arc::clone(remote)
-        } else {
-            let route = self.route(&spec.remote);
-            let remote = Remote::new(spec.remote.clone(), route, &self.remotes, &self.cache)?;
-            let remote = Arc::new(remote);
-            open.insert(identity.clone(), Arc::clone(&remote));
-            remote
-        };
-        drop(open);
-        let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
-        let view = views.entry((identity, spec.credential.clone())).or_default();
-        let view = Arc::clone(view);
-        drop(views);
+        let remote = self.open.get(identity.clone(), || {
+            Remote::new(spec.remote.clone(), self.route(&spec.remote), &self.remotes, &self.cache)
+        })?;
+        let view = self.views.get((identity, spec.credential.clone()), || Ok::<_, Error>(View::default()))?;
         Ok(Repository { all: Arc::clone(self), spec, remote, view, knowledge: Mutex::default() })
     }
 
