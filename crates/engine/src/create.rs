@@ -12,6 +12,7 @@ use lanai_types::{
 };
 use serde_json::{Value, json};
 
+use crate::bounds::Conflicts;
 use crate::content;
 use crate::context;
 use crate::diff;
@@ -35,7 +36,7 @@ struct Ready {
     package: Package,
     draft: Draft,
     render_status: Value,
-    conflicts: Vec<Value>,
+    conflicts: Conflicts,
     upstreams: Vec<String>,
     makes: Makes,
     /// Why it is kept although it failed.
@@ -191,16 +192,17 @@ impl Engine {
         object: &Value,
         spec: &Spec,
         rendered: Render,
-        (conflicts, handler, failure): (Vec<Value>, &dyn Handler, Option<Error>),
+        (conflicts, handler, failure): (Conflicts, &dyn Handler, Option<Error>),
     ) -> Result<Ready, Error> {
         let now = self.now();
         let outcome = rendered.outcome();
         let tree = tree_id(&rendered.package)
             .map_err(|error| Error::new(Reason::Invalid, name.as_str(), error.to_string()))?;
-        let digest = Blob::new(content::encode(&rendered.package)).digest();
+        let blob = Blob::new(content::encode(&rendered.package));
+        let (digest, bytes) = (blob.digest(), blob.content().len() as u64);
         let task = serde_json::to_value(&spec.tasks[0]).unwrap_or_default();
         let version =
-            Version { content: digest, tree, task, user: caller.user.clone(), time: now.as_second() };
+            Version { content: digest, tree, task, user: caller.user.clone(), time: now.as_second(), bytes };
         let draft = Draft {
             stage: Stage::Draft,
             content: digest,
@@ -209,6 +211,7 @@ impl Engine {
             unpushed: vec![version],
             pushed: None,
             diverged: None,
+            sent: Vec::new(),
             push: registered.draft_push,
         };
         let mut metadata = object["metadata"].clone();
@@ -303,8 +306,9 @@ impl Engine {
         if let Some(stored) = &before
             && let Life::Deleted(deleted) = rows::decode_state(stored)?.value.life
         {
-            // One of the same name was deleted a moment ago, and its branch is still there: the new one goes on top of it.
+            // One of the same name was deleted a moment ago, and its branch is still there or on its way: the new one goes on top of it.
             draft.pushed = deleted.pushed;
+            draft.sent = deleted.sent;
         }
         let state = State {
             repository: ready.name.repository().clone(),
@@ -315,6 +319,8 @@ impl Engine {
             conflicts: ready.conflicts.clone(),
         };
         let (Around { mut conditions, writes }, _) = around(store, id, &Change::Draft, self.now()).await?;
+        // Its pipeline may have run for long: the repository must still be there.
+        conditions.push(self.inner.repositories.holds(namespace, &ready.registered.name).await?);
         let is_new = writes.iter().any(|write| matches!(write, Write::Create { .. }));
         let mut all = vec![
             Write::Create {

@@ -5,6 +5,7 @@ use lanai_store::{Condition, Key, Presence, Transaction, Write};
 use lanai_types::lifecycle::{self, Event, Refused, Route};
 use lanai_types::{Namespace, ObjectName};
 
+use crate::bounds::Conflicts;
 use crate::doubt;
 use crate::engine::{Caller, DryRun, Engine, Loaded, MAX_ATTEMPTS, is_overtaken};
 use crate::error::{Error, Reason};
@@ -140,7 +141,7 @@ impl Engine {
         let state = State {
             life: Life::Deleted(Deleted::of(draft)),
             render_status: None,
-            conflicts: Vec::new(),
+            conflicts: Conflicts::default(),
             ..loaded.state.clone()
         };
         self.write_gone(loaded, Some(state), guard).await
@@ -178,7 +179,14 @@ impl Engine {
                     return Ok(());
                 }
                 Err(error) if is_overtaken(&error) => {
-                    let fresh = self.load(&namespace, &name).await?;
+                    let fresh = match self.load(&namespace, &name).await {
+                        // What the remote has deleted is gone; a look at it was faster.
+                        Err(error) if error.reason == Reason::NotFound && tombstone.is_none() => {
+                            self.note(&namespace, name.as_str());
+                            return self.let_go(&namespace, &name).await;
+                        }
+                        fresh => fresh?,
+                    };
                     if tombstone.is_some() && fresh.revision != loaded.revision {
                         let error =
                             Error::new(Reason::Overtaken, name.as_str(), "the object has been modified");
@@ -237,8 +245,7 @@ impl Engine {
                 Err(error) => Err(error),
                 Ok(fresh) => engine.write_gone(fresh, None, guard).await,
             };
-            engine.inner.pushes.settled(&label).await;
-            gone
+            engine.after_landed(&registered, &loaded, &label, gone).await
         })
         .await
     }

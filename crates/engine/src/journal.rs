@@ -109,6 +109,15 @@ impl Pushes {
         self.remove(&gone).await;
     }
 
+    /// The effects of a push could not be written: its row stays, for whoever finds out what became of it.
+    pub(crate) fn unsettled(&self, label: &str) {
+        let mut open = self.open();
+        if let Some(key) = open.rows.remove(label) {
+            // Those who come later for the same row leave it.
+            open.left.remove(&key);
+        }
+    }
+
     /// Removes the row of a push. One that stays is looked at after the next start, which does no harm.
     pub(crate) async fn remove(&self, key: &Key) {
         let removed = async {
@@ -130,10 +139,13 @@ impl Pushes {
             if self.open().left.contains_key(&stored.key) {
                 continue;
             }
-            let kept: Kept = serde_json::from_slice(&stored.object.value).map_err(|error| {
-                Error::internal(format!("the row of \"{}\" is no push: {error}", stored.key))
-            })?;
-            found.push((stored.key.clone(), kept.into()));
+            match serde_json::from_slice::<Kept>(&stored.object.value) {
+                Ok(kept) => found.push((stored.key.clone(), kept.into())),
+                // It holds up nothing but itself; a look at the remote finds what it was about.
+                Err(error) => {
+                    tracing::error!(key = %stored.key, %error, "a row is no push, and is passed over");
+                }
+            }
         }
         Ok(found)
     }

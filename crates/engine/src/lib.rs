@@ -12,6 +12,7 @@
 //! | who waits for whom | `locks` |
 
 mod asked;
+pub mod bounds;
 pub mod content;
 pub mod context;
 mod create;
@@ -28,7 +29,7 @@ mod journal;
 pub mod kptfile;
 mod locks;
 pub mod object;
-mod outbox;
+pub mod outbox;
 pub mod overlap;
 mod packages;
 mod publish;
@@ -39,7 +40,7 @@ pub mod repositories;
 pub mod rows;
 mod save;
 pub mod state;
-mod sync;
+pub mod sync;
 pub mod tasks;
 mod unregister;
 mod update;

@@ -8,6 +8,7 @@ use lanai_types::{CommitId, Lifecycle, Namespace, ObjectName, RevisionNumber, Ui
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::bounds::Conflicts;
 use crate::diverged;
 use crate::error::{Error, Reason};
 
@@ -326,7 +327,7 @@ pub struct Facts {
     /// Whether the repository is one of deployments.
     pub deployment: bool,
     /// Where an upgrade found that both sides changed the same.
-    pub conflicts: Vec<Value>,
+    pub conflicts: Conflicts,
     /// Where the remote went, while we went elsewhere.
     pub diverged: Option<CommitId>,
 }
@@ -356,8 +357,8 @@ pub fn build(metadata: &Value, name: &ObjectName, facts: &Facts) -> Value {
     }
     let mut conditions = facts.shown.conditions.clone();
     if !facts.conflicts.is_empty() {
-        conditions.push(conflicts_condition(facts.conflicts.len()));
-        status.insert("conflicts".into(), json!(facts.conflicts));
+        conditions.push(conflicts_condition(&facts.conflicts));
+        status.insert("conflicts".into(), json!(facts.conflicts.listed));
     }
     conditions.extend(facts.diverged.map(diverged::condition));
     if !conditions.is_empty() {
@@ -372,13 +373,17 @@ pub fn build(metadata: &Value, name: &ObjectName, facts: &Facts) -> Value {
 /// The type of the condition that says that an upgrade had conflicts.
 pub const CONFLICTS: &str = "MergeConflicts";
 
-fn conflicts_condition(number: usize) -> Value {
-    let message = match number {
-        1 => {
+fn conflicts_condition(conflicts: &Conflicts) -> Value {
+    let message = match (conflicts.listed.len(), conflicts.left_out) {
+        (1, 0) => {
             "both sides changed the same in one place; status.conflicts says which value was taken".to_owned()
         }
-        _ => format!(
+        (number, 0) => format!(
             "both sides changed the same in {number} places; status.conflicts says which values were taken"
+        ),
+        (listed, left_out) => format!(
+            "both sides changed the same in {} places; status.conflicts says of the first {listed} which values were taken",
+            listed + left_out
         ),
     };
     json!({"type": CONFLICTS, "status": "True", "reason": "BothSidesChanged", "message": message})

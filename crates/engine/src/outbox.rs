@@ -9,8 +9,8 @@ use lanai_repository::packages::{
 };
 use lanai_repository::{Silent, packages};
 use lanai_store::{Transaction, Write};
-use lanai_types::{Namespace, ObjectName, RepositoryName};
-use tokio::sync::Notify;
+use lanai_types::{ByteSize, Namespace, ObjectName, RepositoryName};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 
 use crate::doubt;
@@ -30,6 +30,11 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_mins(1);
 /// How many revisions of one repository are pushed at a time.
 const MAX_TOGETHER: usize = 32;
+
+/// How much content of one draft goes in one push; one version always does.
+pub const MAX_PART: ByteSize = ByteSize::mib(8);
+/// How much content is on its way to one repository at a time; one version always is.
+pub const MAX_IN_FLIGHT: ByteSize = ByteSize::mib(32);
 
 /// The workers, one for each repository with something to be pushed.
 #[derive(Default)]
@@ -60,9 +65,36 @@ pub struct OutboxReport {
 /// What became of one revision.
 enum Sent {
     Done,
+    /// There was more of it than goes in one push.
+    Part,
     /// The remote is not as it was believed to be: a look at it will tell.
     Look,
     Failed(Error),
+}
+
+/// Room for content that is on its way to one repository.
+#[derive(Clone)]
+struct Room(Arc<Semaphore>);
+
+impl Room {
+    /// What one permit stands for, in bytes.
+    const UNIT: u64 = 1024;
+
+    fn new() -> Self {
+        Self(Arc::new(Semaphore::new(usize::try_from(Self::most()).unwrap_or(Semaphore::MAX_PERMITS))))
+    }
+
+    fn most() -> u32 {
+        u32::try_from(MAX_IN_FLIGHT.get() / Self::UNIT).unwrap_or(u32::MAX)
+    }
+
+    /// Waits until there is room for what goes of a revision.
+    async fn take(&self, state: &State) -> Option<OwnedSemaphorePermit> {
+        let bytes: u64 =
+            state.draft().into_iter().flat_map(|draft| &draft.unpushed).map(|one| one.bytes).sum();
+        let units = u32::try_from(bytes.div_ceil(Self::UNIT)).unwrap_or(u32::MAX).min(Self::most());
+        self.0.clone().acquire_many_owned(units).await.ok()
+    }
 }
 
 impl Outbox {
@@ -139,7 +171,8 @@ impl Engine {
                     }
                     (pause, wait) = (FIRST_PAUSE, GATHER);
                 }
-                Err(error) if error.reason == Reason::NotFound => {
+                // Only the object tells that: a remote that is not found may be there again in a moment.
+                Err(_) if self.is_unregistered(&key).await => {
                     // The repository is gone, and with it what waited.
                     self.inner.outbox.with(&key, |worker| *worker = Worker::default());
                     return;
@@ -158,6 +191,23 @@ impl Engine {
                 }
             }
         }
+    }
+
+    /// Whether there is no such repository any more. What cannot be read is still there.
+    async fn is_unregistered(&self, (namespace, repository): &(Namespace, RepositoryName)) -> bool {
+        matches!(self.inner.repositories.is_there(namespace, repository).await, Ok(false))
+    }
+
+    /// Sends what waits for a remote that was reached.
+    pub(crate) async fn kick_if_pending(
+        &self,
+        namespace: &Namespace,
+        repository: &RepositoryName,
+    ) -> Result<(), Error> {
+        if self.inner.store.count(&pending_filter(namespace, repository)?).await? > 0 {
+            self.kick(namespace, repository);
+        }
+        Ok(())
     }
 
     /// Pushes all that waits.
@@ -181,15 +231,16 @@ impl Engine {
                 waiting.iter().filter_map(|stored| stored.key.name().parse().ok()).collect();
             let (mut failure, mut look) = (None, false);
             let mut sending = JoinSet::new();
+            let room = Room::new();
             while !names.is_empty() || !sending.is_empty() {
                 while sending.len() < MAX_TOGETHER {
                     let Some(name) = names.pop() else { break };
-                    let (engine, namespace, registered) =
-                        (self.clone(), namespace.clone(), registered.clone());
-                    sending.spawn(async move { engine.send(&namespace, &name, &registered).await });
+                    let (engine, namespace, registered, room) =
+                        (self.clone(), namespace.clone(), registered.clone(), room.clone());
+                    sending.spawn(async move { engine.send(&namespace, &name, &registered, &room).await });
                 }
                 match sending.join_next().await {
-                    Some(Ok(Sent::Done)) | None => {}
+                    Some(Ok(Sent::Done | Sent::Part)) | None => {}
                     Some(Ok(Sent::Look)) => look = true,
                     Some(Ok(Sent::Failed(error))) => failure = failure.or(Some(error)),
                     Some(Err(error)) => failure = failure.or(Some(Error::internal(error))),
@@ -212,8 +263,8 @@ impl Engine {
     /// Pushes one revision before it is answered.
     pub(crate) async fn push_now(&self, namespace: &Namespace, name: &ObjectName) -> Result<(), Error> {
         let (registered, _) = self.inner.repositories.any(namespace, name.repository().as_str()).await?;
-        let failure = match self.send(namespace, name, &registered).await {
-            Sent::Done => return Ok(()),
+        let failure = match self.send(namespace, name, &registered, &Room::new()).await {
+            Sent::Done | Sent::Part => return Ok(()),
             Sent::Look => Error::new(Reason::Conflict, name.as_str(), "somebody else changed its branch"),
             Sent::Failed(error) => error,
         };
@@ -222,7 +273,14 @@ impl Engine {
         Err(Error { message: text, ..failure })
     }
 
-    async fn send(&self, namespace: &Namespace, name: &ObjectName, registered: &Arc<Registered>) -> Sent {
+    /// Brings the remote to where one revision shall be.
+    async fn send(
+        &self,
+        namespace: &Namespace,
+        name: &ObjectName,
+        registered: &Arc<Registered>,
+        room: &Room,
+    ) -> Sent {
         let _talk = self.inner.talks.lock(&format!("{namespace}/{name}")).await;
         if self.inner.doubt.check(namespace, name.as_str()).is_err() {
             return Sent::Failed(Error::new(
@@ -231,21 +289,55 @@ impl Engine {
                 "it is not known what became of the last push",
             ));
         }
-        let sent = self.send_one(namespace, name, registered).await;
-        sent.unwrap_or_else(Sent::Failed)
+        loop {
+            match self.send_part(namespace, name, registered, room).await {
+                Ok(Sent::Part) => {}
+                Ok(sent) => return sent,
+                Err(error) => return Sent::Failed(error),
+            }
+        }
     }
 
-    async fn send_one(
+    /// Pushes of a draft that is to be published what is more than goes in one push.
+    ///
+    /// # Errors
+    /// What the remote refuses.
+    pub(crate) async fn send_all_but_last(
         &self,
         namespace: &Namespace,
         name: &ObjectName,
         registered: &Arc<Registered>,
+    ) -> Result<(), Error> {
+        while let Some(state) = self.state(namespace, name).await?
+            && state.value.first_part(MAX_PART).life != state.value.life
+        {
+            match self.send_part(namespace, name, registered, &Room::new()).await? {
+                Sent::Part => {}
+                Sent::Done => return Ok(()),
+                Sent::Look => {
+                    let why = "somebody else changed its branch";
+                    return Err(Error::new(Reason::Conflict, name.as_str(), why));
+                }
+                Sent::Failed(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    async fn send_part(
+        &self,
+        namespace: &Namespace,
+        name: &ObjectName,
+        registered: &Arc<Registered>,
+        room: &Room,
     ) -> Result<Sent, Error> {
         let Some(state) = self.state(namespace, name).await? else { return Ok(Sent::Done) };
         if !state.value.is_pending() {
             return Ok(Sent::Done);
         }
-        let Some((what, user)) = self.order(registered, &state.value).await? else {
+        let sent = state.value.first_part(MAX_PART);
+        let _taken = room.take(&sent).await;
+        let Some((what, user)) = self.order(registered, &sent).await? else {
             self.update_state(namespace, name, |state| match &state.life {
                 Life::Deleted(Deleted { pushed: None, .. }) => None,
                 Life::Deleted(_) | Life::Draft(_) | Life::Published(_) => Some(state.clone()),
@@ -273,11 +365,11 @@ impl Engine {
             }
             Err(error) => return Err(write_error(name.as_str(), &error)),
         };
-        let sent = state.value.clone();
+        let is_part = sent.life != state.value.life;
         let written = self.update_state(namespace, name, |now| brought(&sent, now, &done)).await;
         self.inner.pushes.settled(&label).await;
         written?;
-        Ok(Sent::Done)
+        Ok(if is_part { Sent::Part } else { Sent::Done })
     }
 
     /// What has to be done on the remote; `None` where nothing has.
@@ -507,7 +599,7 @@ fn brought(sent: &State, now: &State, done: &Done) -> Option<State> {
     let life = match (&sent.life, &now.life) {
         (Life::Draft(sent), Life::Draft(now)) => {
             let unpushed = state::behind(&now.unpushed, sent.unpushed.last());
-            Life::Draft(Draft { unpushed, pushed: pushed(sent.stage), ..now.clone() })
+            Life::Draft(Draft { unpushed, pushed: pushed(sent.stage), sent: Vec::new(), ..now.clone() })
         }
         // It was deleted while it was pushed.
         (Life::Draft(sent), Life::Deleted(_)) => {
@@ -515,7 +607,9 @@ fn brought(sent: &State, now: &State, done: &Done) -> Option<State> {
         }
         (Life::Deleted(_), Life::Deleted(_)) => return None,
         // One of the same name was made while the branch of the old one was deleted.
-        (Life::Deleted(_), Life::Draft(now)) => Life::Draft(Draft { pushed: None, ..now.clone() }),
+        (Life::Deleted(_), Life::Draft(now)) => {
+            Life::Draft(Draft { pushed: None, sent: Vec::new(), ..now.clone() })
+        }
         (Life::Published(sent), Life::Published(now)) => {
             Life::Published(Published { marked: sent.deletion, ..now.clone() })
         }

@@ -11,6 +11,7 @@ use lanai_store::{Transaction, Write};
 use lanai_types::{CommitId, Lifecycle, ObjectName, RefName, RevisionNumber, TreeId};
 use serde_json::{Value, json};
 
+use crate::bounds::Conflicts;
 use crate::create::rehearsed;
 use crate::doubt;
 use crate::engine::{Answer, Caller, DryRun, Engine, Loaded, MAX_ATTEMPTS, at, is_overtaken};
@@ -18,11 +19,12 @@ use crate::error::{Error, Reason};
 use crate::fetch::{blocking, remote_error, self_lock};
 use crate::locks::Held;
 use crate::object::{self, Facts, Shown, Spec, found_metadata, set_latest};
+use crate::outbox::MAX_PART;
 use crate::packages::{Around, Change, PackageId, around};
 use crate::readiness;
 use crate::repositories::Registered;
 use crate::rows;
-use crate::state::{Deletion, Draft, Life, Published, State};
+use crate::state::{Deletion, Draft, DraftPush, Life, Published, State};
 use crate::tasks::event_of;
 use crate::update::{Wanted, asked_for};
 
@@ -72,13 +74,18 @@ impl Engine {
             let error = Error::new(Reason::Overtaken, name.as_str(), "the object has been modified");
             return Err(self.lost(&loaded.namespace, name.as_str(), error));
         }
-        let source = self.source(&fresh).await?;
+        let is_small = fresh.state.first_part(MAX_PART).life == fresh.state.life;
+        let source = if is_small { Some(self.source(&fresh).await?) } else { None };
         let highest_seen =
             PackageId::of(&loaded.namespace, &name)?.highest(self.inner.store.as_ref()).await?;
         let (engine, user) = (self.clone(), caller.user.clone());
         // From here on it is finished, whoever still waits.
         self.finish(async move {
             let _both = (held, talk);
+            let (fresh, source) = match source {
+                Some(source) => (fresh, source),
+                None => engine.all_but_last(fresh, &registered).await?,
+            };
             let time = engine.now();
             let label = doubt::label(&fresh.namespace, name.as_str());
             let publish = Publish {
@@ -95,11 +102,31 @@ impl Engine {
             };
             let done = engine.write(&registered, &fresh, request).await?;
             let landed = landed(registered, &fresh, &done, user, time, asked)?;
+            let registered = landed.registered.clone();
             let answer = engine.write_published(&fresh, landed).await;
-            engine.inner.pushes.settled(&label).await;
-            Ok(Answer { warnings, ..answer?.into() })
+            let answer = engine.after_landed(&registered, &fresh, &label, answer).await?;
+            Ok(Answer { warnings, ..answer.into() })
         })
         .await
+    }
+
+    /// Brings to the remote what is more than goes in one push; what is left to be published.
+    async fn all_but_last(
+        &self,
+        loaded: Loaded,
+        registered: &Arc<Registered>,
+    ) -> Result<(Loaded, Source), Error> {
+        // Where drafts are never pushed, all goes together.
+        if loaded.state.draft().is_some_and(|draft| draft.push != DraftPush::None) {
+            self.send_all_but_last(&loaded.namespace, &loaded.name, registered).await?;
+        }
+        let fresh = self.load(&loaded.namespace, &loaded.name).await?;
+        if fresh.revision != loaded.revision {
+            let error = Error::new(Reason::Overtaken, loaded.name.as_str(), "the object has been modified");
+            return Err(self.lost(&loaded.namespace, loaded.name.as_str(), error));
+        }
+        let source = self.source(&fresh).await?;
+        Ok((fresh, source))
     }
 
     /// What is published: the branch as it is on the remote, or what the remote lacks on top of it.
@@ -157,6 +184,33 @@ impl Engine {
             }
             Err(error) => Err(write_error(loaded.name.as_str(), &error)),
         }
+    }
+
+    /// What follows a push that has landed. Where its effects could not be written here, the note of it stays, and what it did is found
+    /// out; until then the revision refuses changes.
+    pub(crate) async fn after_landed<T>(
+        &self,
+        registered: &Registered,
+        loaded: &Loaded,
+        label: &str,
+        written: Result<T, Error>,
+    ) -> Result<T, Error> {
+        let error = match written {
+            Ok(value) => {
+                self.inner.pushes.settled(label).await;
+                return Ok(value);
+            }
+            Err(error) => error,
+        };
+        self.inner.doubt.add([label.to_owned()]);
+        self.inner.pushes.unsettled(label);
+        self.settle_later(&loaded.namespace, &registered.name);
+        let why = format!(
+            "the remote has done it, and it could not be written down here, which is tried again; until then the package revision refuses \
+             changes: {error}"
+        );
+        self.show_doubt(loaded, Some(&why)).await;
+        Err(Error::new(Reason::Unknown, loaded.name.as_str(), why))
     }
 
     /// Shows in the object that it is in doubt, or is not any more. What cannot be shown is tried no further: writes are refused all the same.
@@ -275,7 +329,7 @@ impl Engine {
                 marked: Deletion::Unproposed,
             }),
             render_status: None,
-            conflicts: Vec::new(),
+            conflicts: Conflicts::default(),
         };
         let spec = Spec::of(object)?;
         let conditions = loaded.object["status"]["conditions"].as_array().cloned().unwrap_or_default();
@@ -296,7 +350,7 @@ impl Engine {
             published_by: Some(landed.user.clone()),
             published_at: Some(landed.time),
             deployment: registered.deployment,
-            conflicts: Vec::new(),
+            conflicts: Conflicts::default(),
             diverged: None,
         };
         let metadata = match &before {
@@ -359,7 +413,8 @@ pub(crate) fn write_error(name: &str, error: &WriteError) -> Error {
         }
         WriteError::Refused { .. } => Error::new(Reason::Forbidden, name, error.to_string()),
         WriteError::Contended { .. } => Error::new(Reason::Conflict, name, error.to_string()),
-        WriteError::Remote(cause) => remote_error(name, cause),
+        // What is not found is the remote, and not the package revision.
+        WriteError::Remote(cause) => Error { reason: Reason::Unavailable, ..remote_error(name, cause) },
         WriteError::Unknown { .. } => Error::new(Reason::Unknown, name, error.to_string()),
         _ => Error::internal(error),
     }

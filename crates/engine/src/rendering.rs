@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::bounds;
 use crate::engine::Engine;
 use crate::error::{Error, Reason};
 use crate::state;
@@ -202,10 +203,31 @@ fn concluded(rendered: Rendered) -> Render {
     } else {
         json!({
             "kind": "FunctionResultList", "apiVersion": "kpt.dev/v1", "metadata": {"name": "fnresults"},
-            "exitCode": rendered.results.exit_code(), "items": rendered.results.items,
+            "exitCode": rendered.results.exit_code(), "items": shown(&rendered.results),
         })
     };
     Render { package: rendered.package, status: json!({"result": result, "error": error}), failure }
+}
+
+/// What functions did, as far as clients are shown it.
+fn shown(results: &ResultList) -> Vec<Value> {
+    let mut room = bounds::Room::default();
+    let item = |item: &lanai_render::FunctionResult| {
+        let results = bounds::results(&item.results, &mut room);
+        let empty = lanai_render::FunctionResult {
+            image: item.image.clone(),
+            exec: item.exec.clone(),
+            stderr: bounds::text(&item.stderr),
+            exit_code: item.exit_code,
+            results: Vec::new(),
+        };
+        let mut shown = serde_json::to_value(empty).unwrap_or_default();
+        if !results.is_empty() {
+            shown["results"] = json!(results);
+        }
+        shown
+    };
+    results.items.iter().map(item).collect()
 }
 
 fn failed(failure: &Failure, results: &ResultList) -> Failed {
@@ -242,7 +264,8 @@ fn failed(failure: &Failure, results: &ResultList) -> Failed {
         let message = failure.to_string();
         causes.push(crate::error::Cause { reason: "RenderFailed".to_owned(), message, field: String::new() });
     }
-    Failed { details: format!("fn.render: pkg /:\n\t{}", failure.message), causes }
+    let details = format!("fn.render: pkg /:\n\t{}", bounds::text(&failure.message));
+    Failed { details, causes: bounds::causes(causes) }
 }
 
 /// Whether what failed was kept.

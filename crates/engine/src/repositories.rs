@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lanai_krm::package::Folder;
 use lanai_repository::packages::{self, Layout, Person};
 use lanai_repository::{CredentialName, RemoteUrl};
-use lanai_store::{Key, Revision, Store};
+use lanai_store::{Condition, Key, Presence, Revision, Store};
 use lanai_types::{Namespace, RepositoryName};
 use serde::Deserialize;
 use serde_json::Value;
@@ -126,6 +126,28 @@ impl Opened {
         });
         open.insert(key, (stored.revision, registered.clone()));
         Ok((registered, object))
+    }
+
+    /// Whether there is an object of this name, on its way out or not.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn is_there(&self, namespace: &Namespace, name: &RepositoryName) -> Result<bool, Error> {
+        let key = Key::new(&rows::REPOSITORY, namespace.as_str(), name.as_str())?;
+        Ok(self.store.get(&key).await?.is_some())
+    }
+
+    /// What must hold of a repository for something to be made in it: it is as it is now, and not on its way out.
+    ///
+    /// # Errors
+    /// When there is none, or it is on its way out.
+    pub async fn holds(&self, namespace: &Namespace, name: &RepositoryName) -> Result<Condition, Error> {
+        let key = Key::new(&rows::REPOSITORY, namespace.as_str(), name.as_str())?;
+        let stored = self.store.get(&key).await?.ok_or_else(|| not_found(name.as_str()))?;
+        if rows::decode(&stored)?["metadata"]["deletionTimestamp"].is_string() {
+            return Err(not_found(name.as_str()));
+        }
+        Ok(Condition::Presence { key, expected: Presence::At(stored.revision) })
     }
 
     /// Forgets a repository that is gone.

@@ -19,7 +19,7 @@ use crate::object::{self, Facts, PUSH_ON_RENDER_FAILURE, Shown, Spec};
 use crate::read::view;
 use crate::rendering::{Kept, Render};
 use crate::repositories::Registered;
-use crate::state::{Draft, DraftPush, Life, Rendered, State, Version, behind};
+use crate::state::{Draft, DraftPush, Life, Published, Rendered, State, Version, behind};
 use crate::tasks::RENDER;
 
 /// A draft as it will be.
@@ -135,7 +135,8 @@ impl Engine {
             let blob = Blob::new(content::encode(&rendered.package));
             let task = json!({ "type": RENDER });
             let (user, time) = (caller.user.clone(), self.now().as_second());
-            draft.save(Version { content: blob.digest(), tree, task, user, time }, outcome);
+            let (content, bytes) = (blob.digest(), blob.content().len() as u64);
+            draft.save(Version { content, tree, task, user, time, bytes }, outcome);
             blobs.push(blob);
         }
         draft.push = registered.draft_push;
@@ -186,7 +187,7 @@ impl Engine {
     }
 
     /// Keeps what a failed render said, so that the next reader sees it. The revision itself does not change.
-    async fn remember_failure(&self, loaded: Loaded, status: Value, held: crate::locks::Held) {
+    pub(crate) async fn remember_failure(&self, loaded: Loaded, status: Value, held: crate::locks::Held) {
         let engine = self.clone();
         let kept = self.finish(async move {
             let _held = held;
@@ -229,15 +230,24 @@ fn content_of(state: &State) -> Option<&lanai_types::Sha256Digest> {
 
 /// A state that was made of an older one, with what the outbox wrote since.
 fn with_pushed(wanted: &State, older: &State, now: &State) -> State {
-    let (Life::Draft(wanted_draft), Life::Draft(older), Life::Draft(now)) =
-        (&wanted.life, &older.life, &now.life)
-    else {
-        return wanted.clone();
+    let life = match (&wanted.life, &older.life, &now.life) {
+        (Life::Draft(wanted), Life::Draft(older), Life::Draft(now)) => {
+            let added = behind(&wanted.unpushed, older.unpushed.last());
+            Life::Draft(Draft {
+                unpushed: now.unpushed.iter().cloned().chain(added).collect(),
+                pushed: now.pushed,
+                sent: now.sent.clone(),
+                diverged: now.diverged,
+                ..wanted.clone()
+            })
+        }
+        // Whether the remote knows of a deletion that is proposed is the outbox's to say.
+        (Life::Published(wanted), _, Life::Published(now)) => {
+            Life::Published(Published { deletion: wanted.deletion, ..now.clone() })
+        }
+        (Life::Draft(_) | Life::Published(_) | Life::Deleted(_), _, _) => wanted.life.clone(),
     };
-    let added = behind(&wanted_draft.unpushed, older.unpushed.last());
-    let unpushed = now.unpushed.iter().cloned().chain(added).collect();
-    let draft = Draft { unpushed, pushed: now.pushed, diverged: now.diverged, ..wanted_draft.clone() };
-    State { life: Life::Draft(draft), ..wanted.clone() }
+    State { life, ..wanted.clone() }
 }
 
 /// The object of a draft, after its content changed.

@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use lanai_repository::packages;
 use lanai_store::{Attributes, Object};
 use lanai_types::{
-    CommitId, Lifecycle, PackageName, RefName, RepositoryName, RevisionNumber, Sha256Digest, TreeId,
-    WorkspaceName,
+    ByteSize, CommitId, Lifecycle, PackageName, RefName, RepositoryName, RevisionNumber, Sha256Digest,
+    TreeId, WorkspaceName,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::bounds::Conflicts;
 
 /// The field of states by which those of a repository are found.
 pub const REPOSITORY: &str = "repository";
@@ -38,8 +40,8 @@ pub struct State {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub render_status: Option<Value>,
     /// Where an upgrade found that both sides changed the same.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub conflicts: Vec<Value>,
+    #[serde(default, skip_serializing_if = "Conflicts::is_empty")]
+    pub conflicts: Conflicts,
 }
 
 /// Where a revision is in its life.
@@ -75,6 +77,9 @@ pub struct Draft {
     /// Where the remote went, while we went elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diverged: Option<CommitId>,
+    /// The content of an earlier draft of the same name that may still be on its way to the remote: a branch with it is ours.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sent: Vec<TreeId>,
     /// Whether the remote gets it before it is published.
     #[serde(default)]
     pub push: DraftPush,
@@ -149,6 +154,9 @@ pub struct Version {
     pub user: String,
     /// When, in seconds since 1970.
     pub time: i64,
+    /// How large the content is, in bytes.
+    #[serde(default)]
+    pub bytes: u64,
 }
 
 /// What a remote was brought to.
@@ -214,7 +222,8 @@ pub struct Deleted {
 impl Deleted {
     /// What is left of a draft.
     pub fn of(draft: &Draft) -> Self {
-        Self { pushed: draft.pushed, sent: draft.unpushed.iter().map(|version| version.tree).collect() }
+        let unpushed = draft.unpushed.iter().map(|version| version.tree);
+        Self { pushed: draft.pushed, sent: draft.sent.iter().copied().chain(unpushed).collect() }
     }
 }
 
@@ -234,6 +243,21 @@ impl State {
             Life::Draft(draft) => Some(draft),
             Life::Published(_) | Life::Deleted(_) => None,
         }
+    }
+
+    /// What goes to the remote in one push: of a draft, the oldest versions that together have no more bytes than this. It is among those
+    /// among which it is until the last one goes.
+    #[must_use]
+    pub fn first_part(&self, most: ByteSize) -> Self {
+        let Life::Draft(draft) = &self.life else { return self.clone() };
+        let part = part(&draft.unpushed, most);
+        let stage = if part.len() == draft.unpushed.len() {
+            draft.stage
+        } else {
+            draft.pushed.map_or(Stage::Draft, |pushed| pushed.stage)
+        };
+        let draft = Draft { unpushed: part.to_vec(), stage, ..draft.clone() };
+        Self { life: Life::Draft(draft), ..self.clone() }
     }
 
     /// The row.
@@ -273,8 +297,44 @@ impl Draft {
     }
 }
 
+/// The oldest versions of a list that together have no more bytes than this; at least one, where there is one.
+pub fn part(versions: &[Version], most: ByteSize) -> &[Version] {
+    let mut sum = 0_u64;
+    let fits = |version: &&Version| {
+        sum = sum.saturating_add(version.bytes);
+        ByteSize::bytes(sum) <= most
+    };
+    let count = versions.iter().take_while(fits).count().max(1).min(versions.len());
+    &versions[..count]
+}
+
 /// The versions behind one of a list; all where it is not in it.
 pub fn behind(versions: &[Version], last: Option<&Version>) -> Vec<Version> {
     let at = last.and_then(|last| versions.iter().rposition(|version| version == last));
     versions[at.map_or(0, |at| at + 1)..].to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_has_as_many_bytes_as_it_may_and_at_least_one_version() {
+        let version = |bytes: u64| Version {
+            content: lanai_store::Blob::new("x").digest(),
+            tree: "0123456789012345678901234567890123456789".parse().unwrap(),
+            task: Value::Null,
+            user: String::new(),
+            time: 0,
+            bytes,
+        };
+        let count = |sizes: &[u64]| {
+            let versions: Vec<Version> = sizes.iter().map(|bytes| version(*bytes)).collect();
+            part(&versions, ByteSize::bytes(10)).len()
+        };
+        assert_eq!(count(&[]), 0);
+        assert_eq!(count(&[4, 6, 1]), 2, "exactly as many");
+        assert_eq!(count(&[4, 7, 1]), 1, "one more");
+        assert_eq!(count(&[11, 1]), 1, "one always goes");
+    }
 }

@@ -7,9 +7,10 @@ use jiff::Timestamp;
 use lanai_repository::packages::{Found, KptfileFacts, Operation, Person, Problem, Refs, Request, Snapshot};
 use lanai_repository::{Silent, packages};
 use lanai_store::{Blob, Revision, Stored, Transaction, Write};
-use lanai_types::{CommitId, Lifecycle, Namespace, ObjectName, PackageName, RepositoryName};
+use lanai_types::{ByteSize, CommitId, Lifecycle, Namespace, ObjectName, PackageName, RepositoryName};
 use serde_json::{Value, json};
 
+use crate::bounds::Conflicts;
 use crate::content;
 use crate::create::first_task;
 use crate::diverged;
@@ -22,8 +23,10 @@ use crate::repositories::Registered;
 use crate::rows::{self, Row};
 use crate::state::{Deleted, Deletion, Draft, Life, Published, Pushed, Rendered, Stage, State};
 
-/// How many writes go in one transaction while a repository is looked at.
+/// How many writes go in one transaction while a repository is looked at. The last package may go beyond.
 const MAX_WRITES: usize = 400;
+/// How many bytes do. The last revision with content of its own may go beyond.
+pub const MAX_BATCH: ByteSize = ByteSize::mib(16);
 
 /// What a look at a repository found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -43,6 +46,17 @@ struct Known {
     states: HashMap<String, (Arc<Stored>, State)>,
     /// The names of revisions by package.
     packages: HashMap<PackageName, Vec<ObjectName>>,
+}
+
+/// What the remote has, by package and name.
+type ByPackage = BTreeMap<PackageName, OfPackage>;
+type OfPackage = BTreeMap<String, (ObjectName, Arc<Found>)>;
+
+/// Whether something is left for another round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    Nothing,
+    Something,
 }
 
 /// What is to be done about one revision.
@@ -74,15 +88,15 @@ impl Engine {
         repository: &RepositoryName,
     ) -> Result<SyncReport, Error> {
         let _one = self.inner.talks.lock(&format!("sync {namespace}/{repository}")).await;
-        let (registered, _) = self.inner.repositories.any(namespace, repository.as_str()).await?;
+        let (registered, object) = self.inner.repositories.any(namespace, repository.as_str()).await?;
+        let is_ending = object["metadata"]["deletionTimestamp"].is_string();
         let before = self.inner.store.current().await?;
         let label = format!("{namespace}/{repository}");
         let looked = look(registered.clone(), label.clone()).await;
         // Where the branch had to be made, that is done or failed.
         self.inner.pushes.settled(&label).await;
         let (refs, snapshot) = looked?;
-        let known = self.known(namespace, repository).await?;
-        let mut found: BTreeMap<PackageName, BTreeMap<String, (ObjectName, Arc<Found>)>> = BTreeMap::new();
+        let mut found = ByPackage::new();
         let mut problems = snapshot.problems;
         for fact in snapshot.revisions {
             match ObjectName::compose(repository, &fact.package, &fact.workspace) {
@@ -101,22 +115,40 @@ impl Engine {
         }
         let head = refs.commit(registered.spec.layout.branch.ref_name());
         let revisions = found.values().map(BTreeMap::len).sum();
-        let mut batch = Batch::default();
         let mut changed = 0;
-        let mut packages: Vec<&PackageName> = found.keys().chain(known.packages.keys()).collect();
+        loop {
+            let known = self.known(namespace, repository).await?;
+            let look =
+                Look { namespace, registered: &registered, refs: &refs, before, known: &known, is_ending };
+            let (written, rest) = self.compare(&look, &found).await?;
+            changed += written;
+            if rest == Rest::Nothing {
+                break;
+            }
+        }
+        self.kick_if_pending(namespace, repository).await?;
+        Ok(SyncReport { revisions, changed, problems, head })
+    }
+
+    /// Compares all packages, and writes what is another one now; whether something is left for another round.
+    async fn compare(&self, look: &Look<'_>, found: &ByPackage) -> Result<(usize, Rest), Error> {
+        let (mut batch, mut changed, mut rest) = (Batch::default(), 0, Rest::Nothing);
+        let mut packages: Vec<&PackageName> = found.keys().chain(look.known.packages.keys()).collect();
         packages.sort();
         packages.dedup();
         let none = BTreeMap::new();
         for package in packages {
             let facts = found.get(package).unwrap_or(&none);
-            let look = Look { namespace, registered: &registered, refs: &refs, before, known: &known };
-            self.look_at(&look, package, facts, &mut batch).await?;
-            if batch.writes.len() >= MAX_WRITES {
+            self.look_at(look, package, facts, &mut batch).await?;
+            if std::mem::take(&mut batch.has_more) {
+                rest = Rest::Something;
+            }
+            if batch.writes.len() >= MAX_WRITES || batch.is_heavy() {
                 changed += self.write_batch(&mut batch).await?;
             }
         }
         changed += self.write_batch(&mut batch).await?;
-        Ok(SyncReport { revisions, changed, problems, head })
+        Ok((changed, rest))
     }
 
     async fn known(&self, namespace: &Namespace, repository: &RepositoryName) -> Result<Known, Error> {
@@ -135,13 +167,16 @@ impl Engine {
         &self,
         look: &Look<'_>,
         package: &PackageName,
-        facts: &BTreeMap<String, (ObjectName, Arc<Found>)>,
+        facts: &OfPackage,
         batch: &mut Batch,
     ) -> Result<(), Error> {
         let mut verdicts = Vec::new();
         for (name, fact) in facts.values() {
             let state = look.known.states.get(name.as_str());
             if state.is_some_and(|(stored, _)| stored.revision > look.before) {
+                continue;
+            }
+            if state.is_none() && look.is_ending {
                 continue;
             }
             let verdict = decide(Some(fact), state.map(|(_, state)| state), look.registered);
@@ -192,28 +227,40 @@ impl Engine {
             if before.as_ref().is_some_and(|(row, _)| row.revision > look.before) {
                 continue;
             }
+            let is_content = fact.as_ref().is_some_and(|fact| Stage::of(fact.lifecycle).is_some());
+            if matches!(verdict, Verdict::Import) && is_content && batch.is_heavy() {
+                batch.has_more = true;
+                continue;
+            }
             let state = look.known.states.get(name.as_str());
             match self
                 .change(look, &name, fact.as_deref(), verdict, before.as_ref(), state.map(|(_, state)| state))
                 .await?
             {
                 Changed::Both(object, state, blob) => {
+                    batch.blobs.extend(blob);
                     objects.insert(name.as_str().to_owned(), (before.map(|(row, _)| row), Some(*object)));
-                    states.push((name, Some(*state), blob));
+                    states.push((name, Some(*state)));
                 }
-                Changed::State(state) => states.push((name, Some(*state), None)),
+                Changed::State(state) => states.push((name, Some(*state))),
                 Changed::Gone => {
                     if let Some((row, _)) = before {
                         objects.insert(name.as_str().to_owned(), (Some(row), None));
                     }
-                    states.push((name, None, None));
+                    // Where it was being deleted, that is over.
+                    let guard = store.get(&rows::guard_key(namespace, name.as_str())).await?;
+                    batch.writes.extend(
+                        guard
+                            .filter(rows::is_being_deleted)
+                            .map(|guard| Write::Delete { key: guard.key.clone(), expected: guard.revision }),
+                    );
+                    states.push((name, None));
                 }
             }
         }
-        for (name, state, blob) in states {
+        for (name, state) in states {
             let key = rows::state_key(namespace, &name);
             let known = look.known.states.get(name.as_str()).map(|(stored, _)| stored.revision);
-            batch.blobs.extend(blob);
             batch.writes.extend(match (state, known) {
                 (Some(state), Some(expected)) => {
                     Some(Write::Update { key, expected, object: state.to_object() })
@@ -302,7 +349,13 @@ impl Engine {
                 let tree = fact.map(|fact| fact.tree);
                 let at = draft.unpushed.iter().rposition(|version| Some(version.tree) == tree);
                 let unpushed = draft.unpushed[at.map_or(0, |at| at + 1)..].to_vec();
-                let draft = Draft { unpushed, pushed: Some(pushed), diverged: None, ..draft.clone() };
+                let draft = Draft {
+                    unpushed,
+                    pushed: Some(pushed),
+                    diverged: None,
+                    sent: Vec::new(),
+                    ..draft.clone()
+                };
                 let state = State { life: Life::Draft(draft), ..state.clone() };
                 Ok(match before.filter(|(_, object)| diverged::is_shown(object)) {
                     Some((_, object)) => {
@@ -369,6 +422,7 @@ impl Engine {
                 unpushed: Vec::new(),
                 pushed: Some(Pushed { stage, commit: fact.commit }),
                 diverged: None,
+                sent: Vec::new(),
                 push: look.registered.draft_push,
             })
         } else {
@@ -388,7 +442,7 @@ impl Engine {
             workspace: fact.workspace.clone(),
             life,
             render_status: None,
-            conflicts: Vec::new(),
+            conflicts: Conflicts::default(),
         };
         let shown = match fact.kptfile.as_ref() {
             KptfileFacts::Read(fields) => Shown::of(fields),
@@ -409,14 +463,14 @@ impl Engine {
             published_by: is_published.then(|| fact.author.name().to_owned()).filter(|name| !name.is_empty()),
             published_at: is_published.then(|| timestamp(fact.time)),
             deployment: look.registered.deployment,
-            conflicts: Vec::new(),
+            conflicts: Conflicts::default(),
             diverged: None,
         };
         Ok((object::build(&metadata, name, &facts), state, blob))
     }
 
     async fn write_batch(&self, batch: &mut Batch) -> Result<usize, Error> {
-        let Batch { writes, blobs } = std::mem::take(batch);
+        let Batch { writes, blobs, .. } = std::mem::take(batch);
         if writes.is_empty() {
             return Ok(0);
         }
@@ -449,12 +503,28 @@ struct Look<'a> {
     /// What was written behind this revision is left for the next look.
     before: Revision,
     known: &'a Known,
+    /// The repository is on its way out: what is new in it is not taken over, as nobody would remove it any more.
+    is_ending: bool,
 }
 
 #[derive(Default)]
 struct Batch {
     writes: Vec<Write>,
     blobs: Vec<Blob>,
+    /// Content of a package did not fit any more, and is taken over in the next round.
+    has_more: bool,
+}
+
+impl Batch {
+    /// Whether it holds as many bytes as go in one transaction.
+    fn is_heavy(&self) -> bool {
+        let rows = self.writes.iter().map(|write| match write {
+            Write::Create { object, .. } | Write::Update { object, .. } => object.value.len(),
+            Write::Delete { .. } => 0,
+        });
+        let blobs = self.blobs.iter().map(|blob| blob.content().len());
+        !MAX_BATCH.admits(rows.chain(blobs).sum())
+    }
 }
 
 /// The refs and facts of a repository, its branch made where that is asked for.
@@ -504,6 +574,8 @@ fn decide(fact: Option<&Found>, state: Option<&State>, registered: &Registered) 
         (Some(fact), Some(Life::Draft(draft))) => match Stage::of(fact.lifecycle) {
             // A workspace that is called like the branch hides the placeholder.
             None if is_placeholder(fact) => Verdict::Nothing,
+            // Others published the workspace: what is not on the remote yet is not given up for it.
+            None if !draft.unpushed.is_empty() && draft.tree != fact.tree => diverge(draft, fact),
             None => Verdict::Import,
             Some(there) => beside(draft, fact, there),
         },
@@ -533,6 +605,7 @@ fn decide(fact: Option<&Found>, state: Option<&State>, registered: &Registered) 
             (Some(_) | None, _) => Verdict::Import,
         },
         (None, Some(Life::Draft(draft))) => match (draft.pushed, draft.unpushed.is_empty()) {
+            (None, _) if draft.diverged.is_some() => Verdict::Detach,
             (None, _) => Verdict::Nothing,
             (Some(_), true) => Verdict::Gone,
             (Some(_), false) => Verdict::Detach,
@@ -547,16 +620,22 @@ fn beside(draft: &Draft, fact: &Found, stage: Stage) -> Verdict {
     if draft.pushed == Some(there) {
         return if draft.diverged.is_some() { Verdict::MoveUp(there) } else { Verdict::Nothing };
     }
-    let is_ours = draft.tree == fact.tree || draft.unpushed.iter().any(|version| version.tree == fact.tree);
+    let is_ours = draft.tree == fact.tree
+        || draft.unpushed.iter().any(|version| version.tree == fact.tree)
+        || draft.sent.contains(&fact.tree);
     let has_moved = draft.pushed.is_some_and(|pushed| pushed.stage != draft.stage);
     match (is_ours, draft.unpushed.is_empty()) {
         // The same content elsewhere: a push of ours, or somebody who moved it between the stages.
         (true, true) if stage != draft.stage && !has_moved => Verdict::Import,
         (true, _) => Verdict::MoveUp(there),
         (false, true) => Verdict::Import,
-        (false, false) if draft.diverged == Some(fact.commit) => Verdict::Nothing,
-        (false, false) => Verdict::Diverge(fact.commit),
+        (false, false) => diverge(draft, fact),
     }
+}
+
+/// Both went their own ways, which is said once.
+fn diverge(draft: &Draft, fact: &Found) -> Verdict {
+    if draft.diverged == Some(fact.commit) { Verdict::Nothing } else { Verdict::Diverge(fact.commit) }
 }
 
 fn timestamp(seconds: i64) -> Timestamp {

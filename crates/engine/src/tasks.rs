@@ -13,6 +13,7 @@ use lanai_repository::packages::Event;
 use lanai_types::{Namespace, ObjectName};
 use serde_json::Value;
 
+use crate::bounds::Conflicts;
 use crate::error::{Error, Reason};
 use crate::fetch::Fetcher;
 use crate::object::{InitTask, Spec, Task};
@@ -73,14 +74,14 @@ pub struct Made {
     /// The content, before it is rendered.
     pub package: Package,
     /// Where both sides changed the same, as clients see it.
-    pub conflicts: Vec<Value>,
+    pub conflicts: Conflicts,
     /// What a client can compare it with: the revision that it was made from, if there is one.
     pub before: Option<Package>,
 }
 
 impl Made {
     fn plain(package: Package) -> Self {
-        Self { package, conflicts: Vec::new(), before: None }
+        Self { package, conflicts: Conflicts::default(), before: None }
     }
 }
 

@@ -91,7 +91,13 @@ impl Engine {
             failure = match &rendered.failure {
                 None => None,
                 Some(failed) if keeps => Some(failed.error(name.as_str(), Kept::Yes)),
-                Some(failed) => return Err(failed.error(name.as_str(), Kept::No)),
+                Some(failed) => {
+                    let error = failed.error(name.as_str(), Kept::No);
+                    if caller.dry_run == DryRun::No {
+                        self.remember_failure(loaded, rendered.status, held).await;
+                    }
+                    return Err(error);
+                }
             };
             let package = rendered.package.clone();
             (self.with_new_metadata(caller, &registered, &loaded, &new, rendered)?, package)

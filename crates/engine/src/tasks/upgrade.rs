@@ -8,6 +8,7 @@ use lanai_repository::packages::Event;
 use serde_json::{Value, json};
 
 use super::{Handler, Made, Makes, Work, refused, while_doing, without_payload};
+use crate::bounds;
 use crate::error::{Error, Reason};
 use crate::fetch::{Fetched, blocking};
 use crate::kptfile;
@@ -180,7 +181,7 @@ fn shown(conflict: &Conflict) -> Value {
     shown
 }
 
-/// The most conflicts that a message names; the causes have all.
+/// The most conflicts that a message names; the causes have more.
 const MAX_NAMED: usize = 5;
 
 /// The most bytes of one value that a conflict shows.
@@ -210,9 +211,11 @@ fn merge_error(doing: &str, error: lanai_merge::Error) -> Error {
                 ids.join(", ")
             );
             let mut error = Error::new(Reason::Conflict, "", text);
-            for conflict in &conflicts {
-                error = error.because("MergeConflict", shown(conflict).to_string(), conflict.id.as_str());
-            }
+            error.causes = bounds::causes(conflicts.iter().map(|conflict| crate::error::Cause {
+                reason: "MergeConflict".to_owned(),
+                message: shown(conflict).to_string(),
+                field: conflict.id.as_str().to_owned(),
+            }));
             error
         }
         other => refused(format!("{doing}: {other}")),

@@ -1,31 +1,35 @@
-//! A store that stops before certain writes until it is let go on.
+//! A store that stops before certain writes until it is let go on, or refuses them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use bytes::Bytes;
-use lanai_store::{
-    Claim, Committed, Error, Fence, Filter, Key, Lease, ListRequest, Page, Revision, Store, Stored,
-    Transaction, Watch, WatchRequest,
-};
-use lanai_types::Sha256Digest;
+use lanai_store::{Committed, Error, Store, Transaction};
 use tokio::sync::Notify;
 
-/// Stops before a write to a kind of rows, once.
-pub(crate) struct Gated {
-    pub(crate) inner: Arc<dyn Store>,
+use crate::wrapped::{Between, Wrapped};
+
+/// A store behind a gate.
+pub(crate) type Gated = Wrapped<Gate>;
+
+/// Stops before a write to a kind of rows, once; or refuses all of them.
+pub(crate) struct Gate {
     kind: &'static str,
     is_armed: AtomicBool,
+    is_failing: AtomicBool,
     reached: Notify,
     opened: Notify,
 }
 
 impl Gated {
     pub(crate) fn new(inner: Arc<dyn Store>, kind: &'static str) -> Self {
-        Self { inner, kind, is_armed: AtomicBool::new(false), reached: Notify::new(), opened: Notify::new() }
+        let (is_armed, is_failing) = (AtomicBool::new(false), AtomicBool::new(false));
+        let between = Gate { kind, is_armed, is_failing, reached: Notify::new(), opened: Notify::new() };
+        Self { inner, between }
     }
+}
 
+impl Gate {
     /// The next write to the kind waits.
     pub(crate) fn arm(&self) {
         self.is_armed.store(true, Ordering::SeqCst);
@@ -40,56 +44,29 @@ impl Gated {
     pub(crate) fn open(&self) {
         self.opened.notify_one();
     }
+
+    /// All writes to the kind fail.
+    pub(crate) fn fail(&self) {
+        self.is_failing.store(true, Ordering::SeqCst);
+    }
+
+    /// They do not any more.
+    pub(crate) fn mend(&self) {
+        self.is_failing.store(false, Ordering::SeqCst);
+    }
 }
 
 #[async_trait]
-impl Store for Gated {
-    async fn current(&self) -> Result<Revision, Error> {
-        self.inner.current().await
-    }
-
-    async fn get(&self, key: &Key) -> Result<Option<Stored>, Error> {
-        self.inner.get(key).await
-    }
-
-    async fn list(&self, request: &ListRequest) -> Result<Page, Error> {
-        self.inner.list(request).await
-    }
-
-    async fn count(&self, filter: &Filter) -> Result<u64, Error> {
-        self.inner.count(filter).await
-    }
-
-    async fn commit(&self, transaction: Transaction) -> Result<Committed, Error> {
+impl Between for Gate {
+    async fn commit(&self, store: &dyn Store, transaction: Transaction) -> Result<Committed, Error> {
         let is_meant = transaction.writes.iter().any(|write| write.key().kind() == self.kind);
         if is_meant && self.is_armed.swap(false, Ordering::SeqCst) {
             self.reached.notify_one();
             self.opened.notified().await;
         }
-        self.inner.commit(transaction).await
-    }
-
-    async fn watch(&self, request: WatchRequest) -> Result<Watch, Error> {
-        self.inner.watch(request).await
-    }
-
-    async fn blob(&self, digest: &Sha256Digest) -> Result<Option<Bytes>, Error> {
-        self.inner.blob(digest).await
-    }
-
-    async fn compact(&self, up_to: Revision) -> Result<Revision, Error> {
-        self.inner.compact(up_to).await
-    }
-
-    async fn acquire(&self, claim: Claim) -> Result<Lease, Error> {
-        self.inner.acquire(claim).await
-    }
-
-    async fn renew(&self, fence: &Fence, claim: Claim) -> Result<Lease, Error> {
-        self.inner.renew(fence, claim).await
-    }
-
-    async fn release(&self, fence: &Fence) -> Result<(), Error> {
-        self.inner.release(fence).await
+        if is_meant && self.is_failing.load(Ordering::SeqCst) {
+            return Err(Error::Unavailable { cause: "the disk is away".to_owned() });
+        }
+        store.commit(transaction).await
     }
 }

@@ -3,7 +3,11 @@
 mod gated;
 mod killed;
 mod life;
+mod outbox;
 mod outside;
+mod races;
+mod reported;
 mod rules;
 mod turns;
 mod world;
+mod wrapped;

@@ -7,18 +7,30 @@ use crate::world::{CONFIG_MAP, World, git};
 
 /// Somebody else commits on a branch, by plain git.
 pub(crate) fn outsider(world: &World, branch: &str, path: &str, text: &str) -> String {
-    let clone = world.home.path().join("outsider");
+    outsider_in(world, "blueprints", (branch, branch), path, text.as_bytes())
+}
+
+/// The same in a repository, from one branch to another one.
+pub(crate) fn outsider_in(
+    world: &World,
+    repository: &str,
+    (from, to): (&str, &str),
+    path: &str,
+    content: &[u8],
+) -> String {
+    let name = format!("outsider-{repository}");
+    let clone = world.home.path().join(&name);
     if !clone.exists() {
-        let from = world.folder("blueprints");
-        git(world.home.path(), &["clone", "--quiet", from.to_str().expect("a plain name"), "outsider"]);
+        let address = world.folder(repository);
+        git(world.home.path(), &["clone", "--quiet", address.to_str().expect("a plain name"), &name]);
     }
     git(&clone, &["fetch", "--quiet", "--prune", "origin"]);
-    git(&clone, &["checkout", "--quiet", "-B", "work", &format!("origin/{branch}")]);
+    git(&clone, &["checkout", "--quiet", "-B", "work", &format!("origin/{from}")]);
     std::fs::create_dir_all(clone.join(path).parent().expect("a folder")).expect("it is written");
-    std::fs::write(clone.join(path), text).expect("it is written");
+    std::fs::write(clone.join(path), content).expect("it is written");
     git(&clone, &["add", "--all"]);
     git(&clone, &["commit", "--quiet", "-m", "by an outsider"]);
-    git(&clone, &["push", "--quiet", "origin", &format!("HEAD:refs/heads/{branch}")]);
+    git(&clone, &["push", "--quiet", "origin", &format!("HEAD:refs/heads/{to}")]);
     git(&clone, &["rev-parse", "HEAD"])
 }
 

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use lanai_engine::state::State;
 use lanai_engine::{Answer, Caller, DryRun, Engine, Error, Options, Readiness, Route, Runtime, rows};
 use lanai_evaluate::Evaluator;
 use lanai_repository::Environment;
@@ -73,10 +74,15 @@ impl World {
 
     /// With a repository `blueprints`, over a store.
     pub(crate) async fn over(store: Arc<dyn Store>) -> Self {
+        Self::over_with(store, json!({})).await
+    }
+
+    /// The same with more in its spec.
+    pub(crate) async fn over_with(store: Arc<dyn Store>, more: Value) -> Self {
         let home = tempfile::tempdir().expect("a folder");
         let engine = engine(home.path(), store.clone()).await;
         let world = Self { home, store, engine, namespace: "shop".parse().expect("a namespace") };
-        world.register("blueprints", json!({})).await;
+        world.register("blueprints", more).await;
         world
     }
 
@@ -124,10 +130,15 @@ impl World {
     pub(crate) async fn register(&self, name: &str, more: Value) {
         let branch = "main".parse().expect("a branch");
         let url = self.engine.git().create(&name.parse().expect("a name"), &branch).expect("it is made");
+        self.register_at(name, &url.to_string(), more).await;
+    }
+
+    /// A repository that somebody else made.
+    pub(crate) async fn register_at(&self, name: &str, url: &str, more: Value) {
         let mut object = json!({
             "apiVersion": "config.porch.kpt.dev/v1alpha1", "kind": "Repository",
             "metadata": {"name": name, "namespace": "shop"},
-            "spec": {"type": "git", "git": {"repo": url.to_string(), "branch": "main", "createBranch": true}},
+            "spec": {"type": "git", "git": {"repo": url, "branch": "main", "createBranch": true}},
         });
         for (key, value) in more.as_object().expect("an object") {
             match key.as_str() {
@@ -179,6 +190,32 @@ impl World {
         let stored =
             self.store.get(&rows::revision_key(&self.namespace, &name)).await.expect("the store answers");
         stored.map(|stored| rows::decode(&stored).expect("an object"))
+    }
+
+    /// What the engine remembers of a revision.
+    pub(crate) async fn state(&self, name: &str) -> Option<State> {
+        let key = rows::state_key(&self.namespace, &name.parse().expect("a name"));
+        let stored = self.store.get(&key).await.expect("the store answers");
+        stored.map(|stored| rows::decode_state(&stored).expect("a state").value)
+    }
+
+    /// A condition of a revision.
+    pub(crate) async fn condition(&self, name: &str, kind: &str) -> Option<Value> {
+        let object = self.get(name).await.expect("it is there");
+        let conditions = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        conditions.into_iter().find(|one| one["type"] == kind)
+    }
+
+    /// Moves the folder of a repository away, or back.
+    pub(crate) fn away(&self, repository: &str) -> PathBuf {
+        let away = self.home.path().join(format!("{repository}.away"));
+        std::fs::rename(self.folder(repository), &away).expect("it is moved");
+        away
+    }
+
+    pub(crate) fn back(&self, repository: &str) {
+        let away = self.home.path().join(format!("{repository}.away"));
+        std::fs::rename(away, self.folder(repository)).expect("it is moved back");
     }
 
     pub(crate) async fn resources(&self, name: &str) -> Value {
@@ -255,6 +292,15 @@ impl World {
     pub(crate) fn refs(&self, repository: &str) -> Vec<String> {
         let refs = self.git(repository, &["for-each-ref", "--format=%(refname)"]);
         refs.lines().map(|name| name.trim_start_matches("refs/").to_owned()).collect()
+    }
+}
+
+/// Waits until something is so.
+pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let started = std::time::Instant::now();
+    while !is_so().await {
+        assert!(started.elapsed() < Duration::from_mins(1), "{what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 

@@ -73,6 +73,31 @@ fn a_remote_that_is_down_delays_no_draft_and_loses_none() {
     shop.publish("far.web.v1");
 }
 
+/// A folder, and a server that knows nothing of it for some time: neither is the same as a Repository that is deleted.
+#[test]
+fn a_remote_that_is_not_found_for_a_moment_gets_its_drafts() {
+    let Some(shop) = Shop::open("serve::packages::remotes::a_remote_that_is_not_found_for_a_moment") else {
+        return;
+    };
+    shop.register("far", &json!({}));
+    let folder = |name: &str| shop.git.path().join(format!("{name}.git"));
+    let near = format!("file://{}", folder("near").display());
+    shop.register("near", &json!({"git": {"repo": near, "createBranch": true}}));
+    for name in ["far", "near"] {
+        let away = shop.git.path().join(format!("{name}.away"));
+        std::fs::rename(folder(name), &away).unwrap();
+        shop.create(&revision(name, "web", "v1", &Value::Null)).unwrap();
+        eventually("its condition says so", || {
+            condition(&shop, name, "DraftsPushed")["reason"] == "RemoteFails"
+        });
+        let said = condition(&shop, name, "DraftsPushed")["message"].to_string();
+        assert!(said.contains("1 package revision(s) wait for the remote"), "{said}");
+        std::fs::rename(&away, folder(name)).unwrap();
+        eventually("the draft arrives", || shop.refs(name).contains(&"heads/drafts/web/v1".to_owned()));
+        eventually("its condition says so", || condition(&shop, name, "DraftsPushed")["status"] == "True");
+    }
+}
+
 #[test]
 fn remotes_that_hang_delay_nobody_else() {
     let Some(shop) = Shop::open("serve::packages::remotes::remotes_that_hang_delay_nobody_else") else {
