@@ -15,6 +15,7 @@ MAPS = f"{CORE}/configmaps"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 THINGS = f"/apis/requests.example.com/v1/namespaces/{NS}/things"
+LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NS}/leases"
 MERGE, JSON, SMP, SSA = (
     {"Content-Type": f"application/{kind}"}
     for kind in ("merge-patch+json", "json-patch+json", "strategic-merge-patch+json", "apply-patch+yaml")
@@ -25,7 +26,7 @@ PARTIAL_LIST = {"Accept": "application/json;as=PartialObjectMetadataList;v=v1;g=
 DISCOVERY = {"Accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
 HEADERS = ("Content-Type", "Warning", "Retry-After", "Allow")
 # Values that differ from run to run.
-CHANGING = ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "time", "continue", "lastTransitionTime", "selfLink", "description")
+CHANGING = ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "time", "continue", "lastTransitionTime", "selfLink", "description", "token", "expirationTimestamp")
 
 
 def config(name, **fields):
@@ -103,6 +104,36 @@ def definition(**changes):
             "versions": [version],
             **changes,
         },
+    }
+
+
+def lease(name, **spec):
+    metadata = {"name": name, **spec.pop("metadata", {})}
+    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
+
+
+def boat(version, name, spec):
+    return {"apiVersion": f"versions.example.com/{version}", "kind": "Boat", "metadata": {"name": name}, "spec": spec}
+
+
+def versions(*names, storage="v1"):
+    """A definition with several versions, of which the second has a field more."""
+    more = {"v2": {"flag": {"type": "string", "default": "red"}}}
+    schema = lambda name: {"type": "object", "properties": {
+        "spec": {"type": "object", "properties": {"size": {"type": "string"}, **more.get(name, {})}},
+        "status": {"type": "object", "properties": {"phase": {"type": "string"}}},
+    }}
+    columns = {"v2": [{"name": "Flag", "type": "string", "jsonPath": ".spec.flag"}]}
+    made = [{
+        "name": name, "served": True, "storage": name == storage, "subresources": {"status": {}},
+        "schema": {"openAPIV3Schema": schema(name)}, **({"additionalPrinterColumns": columns[name]} if name in columns else {}),
+    } for name in names]
+    names = {"plural": "boats", "singular": "boat", "kind": "Boat", "listKind": "BoatList"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "boats.versions.example.com"},
+        "spec": {"group": "versions.example.com", "scope": "Namespaced", "names": names, "versions": made},
     }
 
 
@@ -305,6 +336,15 @@ def groups():
         row("apply conflict", patch, THINGS + "/applied?fieldManager=b", thing("applied", {"size": "large", "keyed": [{"name": "a", "value": 2}, {"name": "b"}]}), SSA),
         row("apply unknown", patch, THINGS + "/applied?fieldManager=b", thing("applied", {"size": "small", "nope": 1}), SSA),
     ]
+    # Which kinds can be replaced without saying which version one has seen.
+    unconditional = [row(f"{name} without a version", put, path, body) for name, path, body in (
+        ("secret", f"{CORE}/secrets/s", {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}),
+        ("namespace", f"/api/v1/namespaces/{NS}", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NS}}),
+        ("account", f"{CORE}/serviceaccounts/robot", {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}}),
+        ("role", f"{RBAC}/namespaces/{NS}/roles/giver", {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "giver"}, "rules": []}),
+        ("event", f"{CORE}/events/e", {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e"}, "involvedObject": {"namespace": NS, "kind": "ConfigMap", "name": "one"}}),
+        ("definition", CRDS + "/things.requests.example.com", definition()),
+    )]
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "r"}, "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]}
     binding = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "b"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"}, "subjects": [{"kind": "User", "name": "ann"}]}
     review = "/apis/authorization.k8s.io/v1/"
@@ -322,6 +362,107 @@ def groups():
         row("as ann, allowed", get, f"{CORE}/pods", headers={"Impersonate-User": "ann"}),
         row("token of nobody", post, "/apis/authentication.k8s.io/v1/tokenreviews", {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": "x"}}),
         row("list of reviews", get, review + "subjectaccessreviews"),
+    ]
+    held = dict(holderIdentity="a", leaseDurationSeconds=15, leaseTransitions=1, acquireTime="2026-01-01T00:00:00.000000Z", renewTime="2026-01-01T00:00:01.000000Z")
+    yield "leases", [
+        row("held", post, LEASES, lease("held", **held)),
+        row("put without a version", put, LEASES + "/held", lease("held", **{**held, "holderIdentity": "", "leaseDurationSeconds": 1})),
+        row("given back", patch, LEASES + "/held", {"spec": {"holderIdentity": "", "leaseDurationSeconds": 1}}, MERGE),
+        row("given back without a holder", patch, LEASES + "/held", {"spec": {"holderIdentity": None, "leaseTransitions": 2}}, MERGE),
+        row("taken", patch, LEASES + "/held", {"spec": {"holderIdentity": "b"}}, MERGE),
+        row("made with an empty holder", post, LEASES, lease("empty", holderIdentity="")),
+        row("no time at all", post, LEASES, lease("zero", holderIdentity="a", leaseDurationSeconds=0)),
+        row("negative transitions", post, LEASES, lease("negative", leaseTransitions=-1)),
+        row("preferred without a strategy", post, LEASES, lease("preferred", preferredHolder="b")),
+        row("unknown strategy", post, LEASES, lease("strategy", strategy="Mine")),
+        row("no such time", post, LEASES, lease("when", renewTime="now")),
+        row("a time without fractions", post, LEASES, lease("whole", renewTime="2026-01-01T00:00:01Z")),
+        row("made by put", put, LEASES + "/put", lease("put", holderIdentity="a")),
+        row("put of another name", put, LEASES + "/other", lease("put", holderIdentity="a")),
+        row("put of an old version", put, LEASES + "/missing", lease("missing", metadata={"resourceVersion": "1"})),
+        row("no spec", post, LEASES, {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "bare"}}),
+        row("table", get, LEASES + "/held", headers=TABLE),
+        row("applied", patch, LEASES + "/held?fieldManager=t", lease("held", holderIdentity="c"), SSA),
+    ]
+    partial = lambda kind: {"Accept": f"application/json;as={kind};v=v1;g=meta.k8s.io"}
+    yield "forms", [
+        row("table with objects", get, MAPS + "/one?includeObject=Object", headers=TABLE),
+        row("table without objects", get, MAPS + "/one?includeObject=None", headers=TABLE),
+        row("table with something", get, MAPS + "/one?includeObject=Some", headers=TABLE),
+        row("older table", get, MAPS + "/one", headers={"Accept": "application/json;as=Table;v=v1beta1;g=meta.k8s.io"}),
+        row("table or object", get, MAPS + "/one", headers={"Accept": TABLE["Accept"] + ",application/json"}),
+        row("unknown form or object", get, MAPS + "/one", headers={"Accept": "application/json;as=Picture;v=v1;g=meta.k8s.io,application/json"}),
+        row("unknown form", get, MAPS + "/one", headers={"Accept": "application/json;as=Picture;v=v1;g=meta.k8s.io"}),
+        row("list for one", get, MAPS + "/one", headers=partial("PartialObjectMetadataList")),
+        row("one for a list", get, MAPS, headers=partial("PartialObjectMetadata")),
+        row("anything", get, MAPS + "/one", headers={"Accept": "*/*"}),
+        row("any application", get, MAPS + "/one", headers={"Accept": "application/*"}),
+        row("made as a table", post, MAPS + "?dryRun=All", config("tabled"), TABLE),
+        row("refused as a table", post, MAPS, config("one"), TABLE),
+        row("watched by name", get, MAPS + "/one?watch=true&timeoutSeconds=1"),
+        row("post to an object", post, MAPS + "/one", config("one")),
+        row("put to a collection", put, MAPS, config("one")),
+        row("patch of a collection", patch, MAPS, {}, MERGE),
+        row("unknown parameter", get, MAPS + "/one?nope=1"),
+        row("slash at the end", get, MAPS + "/?fieldSelector=metadata.name%3Done"),
+        row("namespaced without a namespace", post, "/api/v1/configmaps", config("one")),
+        row("namespace of what has none", get, f"{RBAC}/namespaces/{NS}/clusterroles"),
+        row("status of a namespace", get, f"/api/v1/namespaces/{NS}/status"),
+    ]
+    whoami = ("/apis/authentication.k8s.io/v1/selfsubjectreviews", {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"})
+    asked = lambda **spec: {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
+    gives = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "giver"}, "rules": [{"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles", "rolebindings"], "verbs": ["create", "update", "patch"]}]}
+    given = {**binding, "metadata": {"name": "giver"}, "roleRef": {**binding["roleRef"], "name": "giver"}, "subjects": [{"kind": "User", "name": "gus"}]}
+    gus = {"Impersonate-User": "gus"}
+    known = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "recorded-whoami"}, "rules": [{"apiGroups": ["authentication.k8s.io"], "resources": ["selfsubjectreviews"], "verbs": ["create"]}]}
+    everybody = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "recorded-whoami"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "recorded-whoami"}, "subjects": [{"kind": "Group", "name": "system:authenticated"}]}
+    yield "identities", [
+        row("role for everybody", post, f"{RBAC}/clusterroles", known),
+        row("everybody", post, f"{RBAC}/clusterrolebindings", everybody),
+        row("group of nobody", post, *whoami, {"Impersonate-Group": "dev"}),
+        row("uid of nobody", post, *whoami, {"Impersonate-Uid": "7"}),
+        row("extra of nobody", post, *whoami, {"Impersonate-Extra-Scope": "all"}),
+        row("user", post, *whoami, {"Impersonate-User": "ann"}),
+        row("all of a user", post, *whoami, {"Impersonate-User": "ann", "Impersonate-Group": "dev", "Impersonate-Uid": "7", "Impersonate-Extra-Scope": "all"}),
+        row("service account", post, *whoami, {"Impersonate-User": f"system:serviceaccount:{NS}:robot"}),
+        row("nobody", post, *whoami, {"Impersonate-User": "system:anonymous"}),
+        row("account", post, f"{CORE}/serviceaccounts", {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}}),
+        row("token", post, f"{CORE}/serviceaccounts/robot/token", asked(audiences=["x"], expirationSeconds=3600)),
+        row("token for a moment", post, f"{CORE}/serviceaccounts/robot/token", asked(expirationSeconds=5)),
+        row("token of nobody", post, f"{CORE}/serviceaccounts/nobody/token", asked()),
+        row("read a token", get, f"{CORE}/serviceaccounts/robot/token"),
+        row("role to give roles", post, f"{RBAC}/namespaces/{NS}/roles", gives),
+        row("given", post, f"{RBAC}/namespaces/{NS}/rolebindings", given),
+        row("more than one has", post, f"{RBAC}/namespaces/{NS}/roles", {**role, "metadata": {"name": "more"}}, gus),
+        row("what one has", post, f"{RBAC}/namespaces/{NS}/roles", {**gives, "metadata": {"name": "same"}}, gus),
+        row("bind more than one has", post, f"{RBAC}/namespaces/{NS}/rolebindings", {**binding, "metadata": {"name": "more"}}, gus),
+        row("event", post, f"{CORE}/events", {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e"}, "involvedObject": {"namespace": NS, "kind": "ConfigMap", "name": "one"}}),
+        *unconditional,
+        row("review elsewhere", post, f"/apis/authorization.k8s.io/v1/namespaces/{NS}/localsubjectaccessreviews", {"apiVersion": "authorization.k8s.io/v1", "kind": "LocalSubjectAccessReview", "spec": {"user": "ann", "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "other"}}}),
+    ]
+    one, two = (f"/apis/versions.example.com/{name}/namespaces/{NS}/boats" for name in ("v1", "v2"))
+    yield "versions", [
+        row("define", post, CRDS, versions("v1", "v2")),
+        {**row("wait", get, CRDS + "/boats.versions.example.com"), "until": "Established"},
+        row("make", post, one + "?fieldManager=t", boat("v1", "a", {"size": "small"})),
+        row("read in another", get, two + "/a"),
+        row("list in another", get, two),
+        row("table in another", get, two, headers=TABLE),
+        row("patch in another", patch, two + "/a?fieldManager=t", {"spec": {"flag": "blue"}}, MERGE),
+        row("read in the first", get, one + "/a"),
+        row("wrong version for the path", post, two, boat("v1", "b", {})),
+        row("apply in another", patch, two + "/a?fieldManager=u", boat("v2", "a", {"size": "large"}), SSA),
+        row("apply in another by force", patch, two + "/a?fieldManager=u&force=true", boat("v2", "a", {"size": "large"}), SSA),
+        row("status in another", patch, two + "/a/status?fieldManager=t", {"status": {"phase": "x"}, "spec": {"size": "x"}}, MERGE),
+        row("replace without a version", put, two + "/a?fieldManager=t", boat("v2", "a", {"flag": "green"})),
+        row("version that is not there", get, f"/apis/versions.example.com/v3/namespaces/{NS}/boats"),
+        row("group", get, "/apis/versions.example.com"),
+        row("resources", get, "/apis/versions.example.com/v2"),
+        row("take away what is stored", patch, CRDS + "/boats.versions.example.com", {"spec": {"versions": versions("v2", storage="v2")["spec"]["versions"]}}, MERGE),
+        row("two that are stored", patch, CRDS + "/boats.versions.example.com", {"spec": {"versions": [{**one, "storage": True} for one in versions("v1", "v2")["spec"]["versions"]]}}, MERGE),
+        row("another that is stored", patch, CRDS + "/boats.versions.example.com", {"spec": {"versions": versions("v1", "v2", storage="v2")["spec"]["versions"]}}, MERGE),
+        row("another scope", patch, CRDS + "/boats.versions.example.com", {"spec": {"scope": "Cluster"}}, MERGE),
+        row("delete in another", delete, two + "/a"),
     ]
     yield "delete", [
         row("dry run", delete, MAPS + "/one?dryRun=All"),

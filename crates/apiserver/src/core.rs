@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::accept::Accept;
+use crate::authorize::Delegate;
 use crate::follower::Follower;
 use crate::identity::Identity;
 use crate::kinds::Special;
@@ -38,6 +39,7 @@ pub type Chance = Arc<dyn Fn(&mut [u8]) + Send + Sync>;
 pub struct Core {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) follower: Follower,
+    pub(crate) delegate: Option<Arc<dyn Delegate>>,
     pub(crate) clock: Clock,
     pub(crate) chance: Chance,
     pub(crate) limits: Limits,

@@ -148,10 +148,24 @@ fn check_formats(call: &Call, object: &Value) -> Result<(), Status> {
         return Ok(());
     }
     let causes = schema::validate(object, None, &call.version()?.schema, &schema::Limits::default());
-    match causes.iter().find(|found| found.reason != cause::Reason::Required) {
-        None => Ok(()),
-        Some(found) => Err(unreadable(call, &format!("the value of {} does not fit its type", found.field))),
+    if let Some(found) = causes.iter().find(|found| found.reason != cause::Reason::Required) {
+        return Err(unreadable(call, &format!("the value of {} does not fit its type", found.field)));
     }
+    let times = call.kind.special.exact_times().iter();
+    let wrong =
+        times.filter(|at| object.pointer(at).and_then(Value::as_str).is_some_and(|time| !is_exact(time)));
+    match wrong.map(|at| at.trim_start_matches('/').replace('/', ".")).next() {
+        None => Ok(()),
+        Some(field) => {
+            Err(unreadable(call, &format!("the time of {field} has not six digits behind its point")))
+        }
+    }
+}
+
+/// True for times such as `2026-01-01T00:00:00.000000Z`.
+fn is_exact(time: &str) -> bool {
+    let digits = |rest: &str| rest.chars().take_while(char::is_ascii_digit).count();
+    time.split_once('.').is_some_and(|(_, rest)| digits(rest) == 6)
 }
 
 fn check_type(call: &Call, object: &mut Value) -> Result<(), Status> {

@@ -183,7 +183,7 @@ fn tagged(document: &Document, format: Format, headers: &HeaderMap) -> Reply {
     };
     let mut extra = vec![(VARY, HeaderValue::from_static("Accept, Accept-Encoding"))];
     extra.extend(header(ETAG, &tag));
-    Reply { code, format, body: ReplyBody::Shared(body), warnings: Vec::new(), extra }
+    Reply { code, format, body: ReplyBody::Shared(body), warnings: Vec::new(), extra, made: None }
 }
 
 fn header(name: HeaderName, value: &str) -> Option<(HeaderName, HeaderValue)> {

@@ -41,7 +41,7 @@ pub(crate) fn response(
             (Reply::value(status.code, format, &status.to_value()), retry_after)
         }
     };
-    let Reply { code, format, body, warnings, extra } = reply;
+    let Reply { code, format, body, warnings, extra, made: _ } = reply;
     let mut response = match body {
         ReplyBody::Text(text) => Response::new(whole(Bytes::from_static(text.as_bytes()))),
         ReplyBody::Whole(bytes) => compressed(headers, bytes.into()),

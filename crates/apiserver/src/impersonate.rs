@@ -4,14 +4,14 @@ use http::HeaderMap;
 
 use crate::authenticate::prefixed;
 use crate::authorize::authorize;
-use crate::follower::Follower;
+use crate::core::Core;
 use crate::identity::{AUTHENTICATED, Identity};
 use crate::policy::{Ask, What};
 use crate::status::Status;
 
 /// Who a request acts as, and who sent it if that is somebody else.
 pub(crate) async fn effective(
-    follower: &Follower,
+    core: &Core,
     headers: &HeaderMap,
     sender: Identity,
 ) -> Result<(Identity, Option<String>), Status> {
@@ -38,7 +38,7 @@ pub(crate) async fn effective(
         asks.extend(values.iter().map(|value| ask("authentication.k8s.io", "userextras", key, "", value)));
     }
     for ask in &asks {
-        authorize(follower, &sender, ask).await?;
+        authorize(core, &sender, ask).await?;
     }
     let mut identity = match user.strip_prefix("system:serviceaccount:").and_then(|rest| rest.split_once(':'))
     {

@@ -91,6 +91,41 @@ impl Special {
         }
     }
 
+    /// True for kinds of Kubernetes that are replaced only by who says which version they have seen.
+    pub const fn is_only_updated_as_seen(self) -> bool {
+        match self {
+            Self::Lease | Self::Definition => true,
+            Self::No
+            | Self::Namespace
+            | Self::Secret
+            | Self::ConfigMap
+            | Self::ServiceAccount
+            | Self::Event
+            | Self::Role
+            | Self::ClusterRole
+            | Self::RoleBinding
+            | Self::ClusterRoleBinding => false,
+        }
+    }
+
+    /// Times with exactly six digits behind the point, without which clients in Go cannot read the object.
+    pub const fn exact_times(self) -> &'static [&'static str] {
+        match self {
+            Self::Lease => &["/spec/acquireTime", "/spec/renewTime"],
+            Self::Event => &["/eventTime", "/series/lastObservedTime"],
+            Self::No
+            | Self::Namespace
+            | Self::Secret
+            | Self::ConfigMap
+            | Self::ServiceAccount
+            | Self::Role
+            | Self::ClusterRole
+            | Self::RoleBinding
+            | Self::ClusterRoleBinding
+            | Self::Definition => &[],
+        }
+    }
+
     /// Completes a new object, beyond what all kinds have in common.
     pub fn prepare_create(self, object: &mut Value) {
         if self == Self::Namespace {

@@ -47,6 +47,7 @@ mod verbs;
 mod view;
 
 pub use authenticate::{Authentication, Connection, Peer, StaticTokens};
+pub use authorize::Delegate;
 pub use core::{Chance, Clock};
 pub use encode::Body;
 pub use follower::{Define, define};

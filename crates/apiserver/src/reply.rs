@@ -15,6 +15,8 @@ pub(crate) struct Reply {
     pub warnings: Vec<String>,
     /// Headers beside those that all answers have; they count more than those.
     pub extra: Vec<(HeaderName, HeaderValue)>,
+    /// The object that was made, for who writes down what was done.
+    pub made: Option<String>,
 }
 
 pub(crate) enum ReplyBody {
@@ -29,7 +31,14 @@ impl Reply {
     pub fn whole(code: StatusCode, format: Format, body: Vec<u8>) -> Self {
         // Only one document has a form in protobuf.
         let format = if format == Format::OpenApiProtobuf { Format::Json } else { format };
-        Self { code, format, body: ReplyBody::Whole(body), warnings: Vec::new(), extra: Vec::new() }
+        Self {
+            code,
+            format,
+            body: ReplyBody::Whole(body),
+            warnings: Vec::new(),
+            extra: Vec::new(),
+            made: None,
+        }
     }
 
     pub fn value(code: StatusCode, format: Format, value: &serde_json::Value) -> Self {
@@ -39,7 +48,7 @@ impl Reply {
 
     /// Bytes that are not in a form that clients ask for.
     pub fn raw(format: Format, body: ReplyBody) -> Self {
-        Self { code: StatusCode::OK, format, body, warnings: Vec::new(), extra: Vec::new() }
+        Self { code: StatusCode::OK, format, body, warnings: Vec::new(), extra: Vec::new(), made: None }
     }
 
     pub fn warn(mut self, warnings: Vec<String>) -> Self {

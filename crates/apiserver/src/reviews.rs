@@ -41,16 +41,21 @@ pub(crate) async fn answer(
         "LocalSubjectAccessReview" => {
             let namespace = call.namespace().unwrap_or_default();
             if review["spec"]["resourceAttributes"]["namespace"] != namespace {
-                return Err(Status::bad_request(
-                    "spec.resourceAttributes.namespace must be the namespace of the request",
-                ));
+                let found = review["spec"]["resourceAttributes"]["namespace"].clone();
+                let why = "must match metadata.namespace";
+                let cause = Cause::invalid(&"spec.resourceAttributes.namespace".into(), found, why);
+                let kind = GroupResource { group: "authorization.k8s.io".into(), resource: String::new() };
+                return Err(Status::invalid(&kind, "", &[cause]));
             }
             access(core, &subject(&review["spec"]), &review["spec"], subject_causes(&review["spec"])).await?
         }
         "SelfSubjectRulesReview" => {
             let namespace = review["spec"]["namespace"].as_str().unwrap_or_default();
             let policy = core.follower.newest().await?.policy;
-            rules(&policy.rules_of(&call.identity, Some(namespace)))
+            let mut found = rules(&policy.rules_of(&call.identity, Some(namespace)));
+            // Who decides in the place of the rules is asked about one thing, not about all.
+            found["incomplete"] = core.delegate.is_some().into();
+            found
         }
         "TokenReview" => token(core, authentication, call, &review["spec"]).await?,
         _ => return Err(Status::method_not_allowed()),
@@ -122,7 +127,7 @@ async fn access(
         let kind = GroupResource { group: "authorization.k8s.io".into(), resource: String::new() };
         return Err(Status::invalid(&kind, "", &causes));
     }
-    Ok(match authorize::decide(&core.follower, identity, &ask).await? {
+    Ok(match authorize::decide(core, identity, &ask).await? {
         Decision::Allowed(why) => json!({"allowed": true, "reason": why}),
         Decision::Denied => json!({"allowed": false}),
     })
@@ -181,7 +186,7 @@ pub(crate) async fn request_token(
         let why = format!("may not specify a duration less than {} minutes", MIN_TOKEN_TIME / 60);
         let cause = Cause::invalid(&"spec.expirationSeconds".into(), seconds, why);
         let kind = GroupResource { group: "authentication.k8s.io".into(), resource: "TokenRequest".into() };
-        return Err(Status::invalid(&kind, call.name()?, &[cause]));
+        return Err(Status::invalid(&kind, "", &[cause]));
     }
     let mut audiences: Vec<String> = spec["audiences"]
         .as_array()

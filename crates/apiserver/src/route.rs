@@ -24,7 +24,8 @@ use crate::verbs::{create, delete, patch, read, update, watch};
 pub(crate) fn verb(method: &Method, path: &ResourcePath, query: &Query) -> Result<Verb, Status> {
     let is_one = path.name.is_some();
     Ok(match *method {
-        Method::GET | Method::HEAD if query.flag("watch") && path.subresource.is_none() => Verb::Watch,
+        // One object is watched as a collection with a selector; with its name in the path, it is read.
+        Method::GET | Method::HEAD if query.flag("watch") && !is_one => Verb::Watch,
         Method::GET | Method::HEAD if is_one => Verb::Get,
         Method::GET | Method::HEAD => Verb::List,
         Method::POST => Verb::Create,

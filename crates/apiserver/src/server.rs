@@ -22,7 +22,7 @@ use tower::Service;
 use crate::accept::Accept;
 use crate::audit::{Audit, Line};
 use crate::authenticate::{Authentication, Connection};
-use crate::authorize::authorize;
+use crate::authorize::{Delegate, authorize};
 use crate::core::{Call, Chance, Clock, Core};
 use crate::decode;
 use crate::encode::{self, Body};
@@ -39,7 +39,7 @@ use crate::registry::{Backing, Registry};
 use crate::reply::{Reply, ReplyBody};
 use crate::route;
 use crate::status::{Reason, Status};
-use crate::verbs::patch;
+use crate::verbs::{delete, patch};
 
 /// What a server is made of.
 pub struct Options {
@@ -51,6 +51,8 @@ pub struct Options {
     pub define: Define,
     /// How clients show who they are, beside certificates.
     pub authentication: Authentication,
+    /// Who decides who may do what, if it is not the rules of the store.
+    pub delegate: Option<Arc<dyn Delegate>>,
     /// What it takes on.
     pub limits: Limits,
     /// Where lines about writes go.
@@ -91,9 +93,10 @@ impl ApiServer {
     /// When the store cannot be read.
     pub async fn start(options: Options) -> Result<Self, Status> {
         let ending = CancellationToken::new();
-        let Options { store, registry, define, authentication, limits, audit, clock, chance } = options;
+        let Options { store, registry, define, authentication, delegate, limits, audit, clock, chance } =
+            options;
         let (follower, task) = Follower::start(store.clone(), registry, define, ending.clone()).await?;
-        let core = Core { store, follower, clock, chance, limits, ending };
+        let core = Core { store, follower, delegate, clock, chance, limits, ending };
         let inner = Inner {
             core: Arc::new(core),
             authentication,
@@ -146,11 +149,27 @@ impl ApiServer {
         if let Some(label) = seen.label(code.as_u16()) {
             self.inner.metrics.record(label, started.elapsed());
         }
-        if let Some(line) = seen.line {
+        if let Some(mut line) = seen.line {
+            if line.name.is_empty() {
+                line.name = subject(&answer, &seen.resource).unwrap_or_default();
+            }
             let time = (self.inner.core.clock)();
             self.inner.audit.record(&Line { time, code: code.as_u16(), reason, ..line });
         }
         encode::response(&parts.headers, &parts.method, answer)
+    }
+}
+
+/// The object that an answer is about, where the path does not name it.
+fn subject(answer: &Result<Reply, Status>, resource: &str) -> Option<String> {
+    match answer {
+        Ok(reply) => reply.made.clone(),
+        Err(status) => {
+            // A refusal can be about something else, as the user that somebody wants to act as; what is not valid is told by its kind.
+            let details = status.details.as_ref()?;
+            let is_same = details.kind == resource || status.reason == Reason::Invalid;
+            is_same.then(|| details.name.clone())
+        }
     }
 }
 
@@ -184,14 +203,14 @@ where
             &parts.headers,
         );
     }
-    let identity = authenticated(inner, parts).await?;
+    let sender = authenticated(inner, parts).await?;
     let target = path::parse(raw_path)?;
     let query = Query::parse(parts.uri.query().unwrap_or_default());
-    let (identity, by) = impersonate::effective(&core.follower, &parts.headers, identity).await?;
     let ask = route::ask(&parts.method, &target, raw_path, &query)?;
     let Target::Objects(path) = target else {
+        let (identity, _) = impersonate::effective(core, &parts.headers, sender).await?;
         let _pass = inner.requests.enter(&identity.user)?;
-        authorize(&core.follower, &identity, &ask).await?;
+        authorize(core, &identity, &ask).await?;
         return route::fixed(inner, &parts.method, &target, &query, &parts.headers);
     };
     let verb = route::verb(&parts.method, &path, &query)?;
@@ -199,11 +218,16 @@ where
     seen.resource.clone_from(&path.resource);
     let agent = agent(&parts.headers);
     if is_write(verb) {
-        seen.line = Some(line(parts, &identity, by, &agent, verb, &ask.what, &query));
+        seen.line = Some(line(parts, &sender, &agent, verb, &ask.what, &query));
+    }
+    let (identity, by) = impersonate::effective(core, &parts.headers, sender).await?;
+    if let Some(line) = &mut seen.line {
+        line.user.clone_from(&identity.user);
+        line.impersonated_by = by;
     }
     let gate = if verb == Verb::Watch { &inner.watches } else { &inner.requests };
     let pass = gate.enter(&identity.user)?;
-    authorize(&core.follower, &identity, &ask).await?;
+    authorize(core, &identity, &ask).await?;
     let kind = route::kind(core, &path).await?;
     let body =
         tokio::time::timeout(core.limits.request_time, collect(body, core.limits.max_body.get())).await;
@@ -220,6 +244,9 @@ where
     let now = (core.clock)();
     let is_virtual = matches!(kind.backing, Backing::Virtual(_));
     let call = Call { identity, path, kind, query, options, agent, accept, content_type, body, now };
+    if let (Verb::Delete | Verb::DeleteCollection, Some(line)) = (verb, &mut seen.line) {
+        line.dry_run = delete::is_rehearsal(&call);
+    }
     if verb == Verb::Watch {
         return Ok(held(route::objects(inner, verb, &call).await?, pass));
     }
@@ -306,15 +333,7 @@ fn agent(headers: &HeaderMap) -> String {
     if name.is_empty() { "unknown".to_owned() } else { name }
 }
 
-fn line(
-    parts: &Parts,
-    identity: &Identity,
-    by: Option<String>,
-    agent: &str,
-    verb: Verb,
-    what: &What,
-    query: &Query,
-) -> Line {
+fn line(parts: &Parts, sender: &Identity, agent: &str, verb: Verb, what: &What, query: &Query) -> Line {
     let remote = parts.extensions.get::<Connection>().and_then(|connection| connection.remote);
     let (resource, namespace, name) = match what {
         What::Path(path) => (path.clone(), String::new(), String::new()),
@@ -326,8 +345,8 @@ fn line(
     };
     Line {
         time: jiff::Timestamp::UNIX_EPOCH,
-        user: identity.user.clone(),
-        impersonated_by: by,
+        user: sender.user.clone(),
+        impersonated_by: None,
         source: remote.map(|remote| remote.to_string()),
         agent: agent.to_owned(),
         verb: verb.as_str(),

@@ -63,6 +63,14 @@ pub enum Item {
 }
 
 impl Item {
+    /// The name of the object.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Row(stored, _) => stored.key.name(),
+            Self::Value(value) => crate::meta::name(value),
+        }
+    }
+
     fn into_value(self) -> Result<Value, Status> {
         match self {
             Self::Row(stored, revision) => row::decode_at(&stored, revision),

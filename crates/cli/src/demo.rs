@@ -169,6 +169,7 @@ fn server(folder: &Path, listen: Option<SocketAddr>) -> ServerSettings {
         token_file: None,
         front_proxy_ca: None,
         front_proxy_names: Vec::new(),
+        authorization_kubeconfig: None,
         functions: FunctionSettings::default(),
         traces: None,
         readiness_gates: GateSettings::default(),

@@ -43,6 +43,9 @@ pub(crate) struct Serve {
     /// The common name of such a proxy; can be given several times
     #[arg(long = "front-proxy-name", value_name = "NAME", requires = "front_proxy_ca")]
     pub front_proxy_names: Vec<String>,
+    /// The kubeconfig of an API server that decides who may do what, in the place of the roles that are kept here
+    #[arg(long, value_name = "FILE")]
+    pub authorization_kubeconfig: Option<PathBuf>,
     /// A server that runs functions which do not come with the program, as lanai function-runner or Porch's
     #[arg(long, value_name = "HOST:PORT")]
     pub function_runner: Option<String>,
@@ -98,6 +101,7 @@ struct Settings {
     token_file: Option<PathBuf>,
     front_proxy_ca: Option<PathBuf>,
     front_proxy_names: Vec<String>,
+    authorization_kubeconfig: Option<PathBuf>,
     function_runner: Option<String>,
     functions: Option<PathBuf>,
     function_namespace: Option<String>,
@@ -188,6 +192,8 @@ pub struct ServerSettings {
     pub front_proxy_ca: Option<PathBuf>,
     /// Their names.
     pub front_proxy_names: Vec<String>,
+    /// The kubeconfig of who decides who may do what.
+    pub authorization_kubeconfig: Option<PathBuf>,
     /// Who runs functions.
     pub functions: FunctionSettings,
     /// The address of a collector of traces.
@@ -295,6 +301,9 @@ fn settings(serve: &Serve, io: &Io<'_>) -> Result<ServerSettings, Failure> {
         token_file: place(serve.token_file.clone().or(file.token_file)),
         front_proxy_ca: place(serve.front_proxy_ca.clone().or(file.front_proxy_ca)),
         front_proxy_names: either(&serve.front_proxy_names, file.front_proxy_names),
+        authorization_kubeconfig: place(
+            serve.authorization_kubeconfig.clone().or(file.authorization_kubeconfig),
+        ),
         traces: serve.traces.clone().or(file.traces).or_else(|| {
             let named = io.environment.get(std::ffi::OsStr::new(COLLECTOR_VARIABLE))?;
             Some(named.to_string_lossy().into_owned()).filter(|named| !named.is_empty())

@@ -131,6 +131,7 @@ fn options(settings: ServerSettings) -> Result<Options, String> {
         token_file: settings.token_file,
         front_proxy_authority: settings.front_proxy_ca,
         front_proxies: settings.front_proxy_names,
+        delegate: settings.authorization_kubeconfig,
         limits,
         packages: Some(packages),
         traces,

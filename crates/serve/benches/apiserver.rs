@@ -86,6 +86,7 @@ async fn serve(data: &Path) {
         token_file: None,
         front_proxy_authority: None,
         front_proxies: Vec::new(),
+        delegate: None,
         limits: lanai_apiserver::Limits::DEFAULT,
         packages: None,
         traces: None,

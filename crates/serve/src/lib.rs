@@ -8,6 +8,7 @@
 //! | [`data`] | what is in the data directory beside the store |
 //! | [`certificates`] | the certificate authority, and what it signs |
 //! | [`listen`] | TLS and HTTP |
+//! | [`delegate`] | another API server that decides who may do what |
 //! | [`kubeconfig`] | how clients find the server |
 //! | `packages` | package revisions in the API |
 //! | [`webhook`] | notifications of pushes |
@@ -20,6 +21,7 @@ mod bootstrap;
 pub mod certificates;
 mod controllers;
 pub mod data;
+pub mod delegate;
 mod journal;
 pub mod kubeconfig;
 pub mod listen;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use lanai_apiserver::identity::MASTERS;
 use lanai_apiserver::tokens::{BadKey, TokenKey};
 use lanai_apiserver::{
-    ApiServer, Authentication, Backing, Chance, Clock, Identity, Limits, Measure, Registered, Registry,
-    StaticTokens, Status,
+    ApiServer, Authentication, Backing, Chance, Clock, Delegate, Identity, Limits, Measure, Registered,
+    Registry, StaticTokens, Status,
 };
 use lanai_controllers::function_config::FunctionConfigs;
 use lanai_engine::Engine;
@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::certificates::{self, Authority, Pair, Shown};
 use crate::data::{DataDirectory, FileError, Readers};
+use crate::delegate;
 use crate::journal::Journal;
 use crate::kubeconfig;
 use crate::listen::{self, Authorities, Doors, Tls};
@@ -49,6 +50,8 @@ pub struct Options {
     pub front_proxy_authority: Option<PathBuf>,
     /// The names of such proxies; none means all with a certificate.
     pub front_proxies: Vec<String>,
+    /// The kubeconfig of an API server that decides who may do what; without, the rules of the store do.
+    pub delegate: Option<PathBuf>,
     /// What it takes on.
     pub limits: Limits,
     /// What it needs for packages; without, it knows none.
@@ -102,6 +105,9 @@ pub enum Error {
         /// What is wrong.
         cause: String,
     },
+    /// Who decides who may do what.
+    #[error(transparent)]
+    Delegate(#[from] delegate::Error),
     /// The address.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -163,6 +169,11 @@ impl Server {
         };
         let authorities =
             Authorities::from_pem(&authority.certificate, front_proxy.as_deref()).map_err(Error::Tls)?;
+        let delegate = match &options.delegate {
+            Some(kubeconfig) => Some(delegate::Elsewhere::open(kubeconfig, options.clock.clone())?),
+            None => None,
+        };
+        let delegate = delegate.map(|found| Arc::new(found) as Arc<dyn Delegate>);
         let audit = Arc::new(Journal::new(data.append("audit.log")?));
         let mut registry = registry()?;
         let (mut functions, mut measures) = (None, Vec::new());
@@ -188,6 +199,7 @@ impl Server {
             registry,
             define: lanai_apiserver::define,
             authentication: authentication(&data, &options)?,
+            delegate,
             limits: options.limits,
             audit,
             clock: options.clock.clone(),

@@ -30,7 +30,9 @@ pub(crate) type Made = (Item, Vec<String>);
 /// The answer to a write that made an object.
 pub(crate) fn answer(call: &Call, (item, warnings): Made) -> Result<Reply, Status> {
     let view = call.view()?;
-    Ok(Reply::whole(StatusCode::CREATED, view.accept.format, view.one(item)?).warn(warnings))
+    let made = Some(item.name().to_owned());
+    let reply = Reply::whole(StatusCode::CREATED, view.accept.format, view.one(item)?).warn(warnings);
+    Ok(Reply { made, ..reply })
 }
 
 /// Makes an object, if there is none of its name.

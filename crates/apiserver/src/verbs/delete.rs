@@ -113,6 +113,11 @@ pub(crate) async fn delete_collection(core: &Core, call: &Call) -> Result<Reply,
     Ok(Reply::whole(StatusCode::OK, view.accept.format, view.list(&meta, items)?))
 }
 
+/// Whether a deletion is only a rehearsal, which can stand in its body.
+pub(crate) fn is_rehearsal(call: &Call) -> bool {
+    options(call).is_ok_and(|options| options.dry_run != DryRun::No)
+}
+
 fn options(call: &Call) -> Result<Options, Status> {
     let sent = if call.body.is_empty() { Value::Null } else { decode::sent(call, "DeleteOptions")?.value };
     if !sent.is_null() && !sent.is_object() {

@@ -149,7 +149,7 @@ pub(crate) async fn authorize_creation(core: &Core, call: &Call) -> Result<(), S
         namespace: call.namespace().unwrap_or_default().to_owned(),
         name: call.name()?.to_owned(),
     };
-    authorize(&core.follower, &call.identity, &Ask { verb: "create".into(), what }).await
+    authorize(core, &call.identity, &Ask { verb: "create".into(), what }).await
 }
 
 fn read_applied(call: &Call) -> Result<Value, Status> {

@@ -30,23 +30,30 @@ pub(crate) async fn update(core: &Core, call: &Call) -> Result<Reply, Status> {
         let message = format!("the name of the object ({found}) does not match the name on the URL ({name})");
         return Err(Status::bad_request(message));
     }
-    let is_unconditional = meta::text(&sent.object, "resourceVersion").is_empty();
-    if is_unconditional && call.kind.info.origin != lanai_api::Origin::BuiltIn {
-        let cause =
-            Cause::invalid(&"metadata.resourceVersion".into(), json!(0), "must be specified for an update");
-        return Err(Status::invalid(&call.kind.resource(), name, &[cause]));
-    }
-    let may_create = is_unconditional
-        && meta::uid(&sent.object).is_empty()
+    let has_version = !meta::text(&sent.object, "resourceVersion").is_empty();
+    let needs_version =
+        call.kind.info.origin != lanai_api::Origin::BuiltIn || call.kind.special.is_only_updated_as_seen();
+    let may_create = meta::uid(&sent.object).is_empty()
         && call.path.subresource.is_none()
         && call.kind.special.is_made_by_update();
+    let replace = |_: &Value| {
+        if has_version || !needs_version {
+            return Ok(sent.clone());
+        }
+        let cause =
+            Cause::invalid(&"metadata.resourceVersion".into(), json!(0), "must be specified for an update");
+        Err(Status::invalid(&call.kind.resource(), name, &[cause]))
+    };
     for _ in 0..MAX_ATTEMPTS {
-        match change(core, call, |_| Ok(sent.clone())).await {
+        match change(core, call, replace).await {
             Err(status) if status.reason == Reason::NotFound && may_create => {}
             done => return answer(call, done?),
         }
         authorize_creation(core, call).await?;
-        match create::make(core, call, sent.clone()).await {
+        let mut made = sent.clone();
+        // A version of something that is not there is none.
+        meta::metadata(&mut made.object).shift_remove("resourceVersion");
+        match create::make(core, call, made).await {
             // Somebody else was faster.
             Err(status) if status.reason == Reason::AlreadyExists => {}
             made => return create::answer(call, made?),

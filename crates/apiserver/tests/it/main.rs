@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests, in helpers too")]
 
+mod custom;
 mod limits;
 mod logs;
 mod replay;

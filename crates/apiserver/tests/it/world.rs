@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use lanai_api::kinds;
+use lanai_apiserver::tokens::TokenKey;
 use lanai_apiserver::{
     ApiServer, Authentication, Backing, Identity, Limits, Options, Registered, Registry, define,
 };
@@ -46,7 +47,14 @@ impl World {
             store,
             registry,
             define,
-            authentication: Authentication::default(),
+            authentication: Authentication {
+                tokens: Some(Arc::new(
+                    TokenKey::from_pkcs8(&TokenKey::generate().unwrap(), "https://kubernetes.default.svc")
+                        .unwrap(),
+                )),
+                ..Authentication::default()
+            },
+            delegate: None,
             limits,
             audit: Arc::new(lanai_apiserver::audit::ToLog),
             clock: Arc::new(jiff::Timestamp::now),

@@ -137,6 +137,7 @@ impl World {
             registry,
             define: lanai_apiserver::define,
             authentication: Authentication::default(),
+            delegate: None,
             limits: Limits::DEFAULT,
             audit: Arc::new(lanai_apiserver::audit::ToLog),
             clock: Arc::new(jiff::Timestamp::now),

@@ -3,16 +3,22 @@
 use std::sync::Arc;
 
 use base64::Engine;
+use lanai_serve::certificates::Pair;
 use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::world::World;
 
 /// Sends bytes over TLS without a certificate; what comes back until the server closes.
-fn exchange(world: &World, request: &str) -> String {
+pub fn exchange(world: &World, request: &str) -> String {
+    exchange_as(world, None, request)
+}
+
+/// The same, with a certificate.
+pub fn exchange_as(world: &World, shown: Option<&Pair>, request: &str) -> String {
     let kubeconfig = std::fs::read_to_string(world.kubeconfig()).unwrap();
     let after = |key: &str| {
         let line = kubeconfig.lines().find(|line| line.contains(key)).unwrap();
@@ -25,8 +31,15 @@ fn exchange(world: &World, request: &str) -> String {
     let config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+        .with_root_certificates(roots);
+    let config = match shown {
+        Some(pair) => {
+            let certificate = CertificateDer::from_pem_slice(pair.certificate.as_bytes()).unwrap();
+            let key = PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).unwrap();
+            config.with_client_auth_cert(vec![certificate], key).unwrap()
+        }
+        None => config.with_no_client_auth(),
+    };
     let address = after("server:").trim_start_matches("https://").to_owned();
     world.runtime.block_on(async {
         let stream = TcpStream::connect(&address).await.unwrap();

@@ -5,10 +5,13 @@
 mod access;
 mod apply;
 mod clients;
+mod delegated;
 mod documents;
+mod ending;
 #[path = "../../../repository/tests/it/server.rs"]
 #[allow(dead_code, reason = "the tests of repositories ask for more of it")]
 mod git_server;
+mod identities;
 mod killed;
 mod kube_rs;
 mod kubectl;

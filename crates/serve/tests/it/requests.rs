@@ -141,7 +141,55 @@ fn a_rehearsal_changes_nothing() {
     assert_eq!(world.send("DELETE", &format!("{MAPS}/a?dryRun=All"), &Value::Null).code, 200);
     assert_eq!(world.send("DELETE", &format!("{MAPS}/a"), &json!({"dryRun": ["All"]})).code, 200);
     assert_eq!(world.send("DELETE", &format!("{MAPS}?dryRun=All"), &Value::Null).code, 200);
+    let mut changed = map("a", json!({"new": "label"}));
+    changed["metadata"]["finalizers"] = json!(["x.example/f"]);
+    assert_eq!(world.send("PUT", &format!("{MAPS}/a?dryRun=All"), &changed).code, 200);
+    let patch = |name: &str, media: &str, body: &Value| {
+        let path = format!("{MAPS}/{name}?dryRun=All&fieldManager=t");
+        let answer = world.send_as(&Identity::server("test"), "PATCH", &path, media, &body.to_string());
+        assert!(answer.code < 300, "{media}: {}", answer.text);
+        assert_eq!(answer.body["metadata"]["labels"]["new"], "label", "it is shown as it would be");
+    };
+    patch("a", "application/merge-patch+json", &json!({"metadata": {"labels": {"new": "label"}}}));
+    patch("a", "application/strategic-merge-patch+json", &json!({"metadata": {"labels": {"new": "label"}}}));
+    let operation = json!([{"op": "add", "path": "/metadata/labels", "value": {"new": "label"}}]);
+    patch("a", "application/json-patch+json", &operation);
+    patch("a", "application/apply-patch+yaml", &map("a", json!({"new": "label"})));
+    patch("b", "application/apply-patch+yaml", &map("b", json!({"new": "label"})));
     assert_eq!(world.get(MAPS).text, before);
+    let bad = world.send("POST", &format!("{MAPS}?dryRun=Some"), &map("c", json!({})));
+    assert_eq!(bad.code, 422, "{}", bad.text);
+}
+
+#[test]
+fn a_rehearsal_of_a_side_changes_nothing() {
+    let world = World::new();
+    let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "boats.sea.example"},
+        "spec": {"group": "sea.example", "scope": "Namespaced", "names": {"plural": "boats", "kind": "Boat"},
+                 "versions": [{"name": "v1", "served": true, "storage": true,
+                               "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.sails", "statusReplicasPath": ".status.sails"}},
+                               "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}});
+    assert_eq!(
+        world.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &definition).code,
+        201
+    );
+    let boats = "/apis/sea.example/v1/namespaces/default/boats";
+    let boat = json!({"apiVersion": "sea.example/v1", "kind": "Boat", "metadata": {"name": "b"}, "spec": {"sails": 2}});
+    let mut boat = world.send("POST", boats, &boat).body;
+    let before = world.get(&format!("{boats}/b")).text;
+    boat["status"] = json!({"sails": 2});
+    let put = world.send("PUT", &format!("{boats}/b/status?dryRun=All"), &boat);
+    assert_eq!((put.code, &put.body["status"]["sails"]), (200, &json!(2)), "{}", put.text);
+    let scaled = world.send_as(
+        &Identity::server("test"),
+        "PATCH",
+        &format!("{boats}/b/scale?dryRun=All"),
+        "application/merge-patch+json",
+        "{\"spec\": {\"replicas\": 7}}",
+    );
+    assert_eq!((scaled.code, &scaled.body["spec"]["replicas"]), (200, &json!(7)), "{}", scaled.text);
+    assert_eq!(world.get(&format!("{boats}/b")).text, before);
 }
 
 #[test]
@@ -430,9 +478,11 @@ fn some_kinds_are_made_by_put() {
                "spec": {"holderIdentity": "a", "leaseDurationSeconds": 15}})
     };
     let path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/l";
-    check(&world.send("PUT", path, &lease("7")), 404, "NotFound");
-    check(&world.send("PUT", path, &lease("")), 201, "");
-    check(&world.send("PUT", path, &lease("")), 200, "");
+    check(&world.send("PUT", path, &lease("7")), 201, "");
+    check(&world.send("PUT", path, &lease("")), 422, "Invalid");
+    check(&world.send("PUT", path, &lease("7")), 409, "Conflict");
+    let seen = world.get(path).body["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
+    check(&world.send("PUT", path, &lease(&seen)), 200, "");
     check(&world.send("PUT", &format!("{MAPS}/none"), &map("none", json!({}))), 404, "NotFound");
 }
 

@@ -41,6 +41,7 @@ pub fn options(data: &Path, limits: Limits) -> Options {
         token_file: None,
         front_proxy_authority: None,
         front_proxies: Vec::new(),
+        delegate: None,
         limits,
         packages: None,
         traces: None,
