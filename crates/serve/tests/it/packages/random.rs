@@ -16,6 +16,10 @@ use crate::tls::Access;
 const CLIENTS: u64 = 8;
 const PACKAGES: u64 = 3;
 const WORKSPACES: u64 = 4;
+/// Writes without which there is nothing to judge.
+const ENOUGH: usize = 40;
+/// How long a busy machine has for them.
+const PATIENCE: Duration = Duration::from_mins(2);
 /// The object whose end ends the watches.
 const END: &str = "mono.end.v1";
 
@@ -241,6 +245,13 @@ fn meddle(shop: &Shop, is_over: &AtomicBool) -> usize {
     rounds
 }
 
+/// A busy machine needs longer until there is something to judge.
+fn is_too_little(recorder: &Recorder) -> bool {
+    let calls = recorder.calls();
+    let writes = calls.iter().filter(|call| matches!(call.answered, Answered::Done { .. } | Answered::Gone));
+    writes.count() <= ENOUGH
+}
+
 /// Plays, and returns all that was asked and heard.
 fn play(shop: &Shop, length: Duration, fault: Fault) -> (History, usize) {
     let access = Access::read(&shop.world.kubeconfig());
@@ -259,7 +270,9 @@ fn play(shop: &Shop, length: Duration, fault: Fault) -> (History, usize) {
             let (recorder, marks) = (recorder.clone(), marks.clone());
             let mut player = Player { client, recorder, marks, dice: Dice(number + 1), fault };
             players.push(tokio::spawn(async move {
-                while started.elapsed() < length {
+                while started.elapsed() < length
+                    || (is_too_little(&player.recorder) && started.elapsed() < PATIENCE)
+                {
                     player.play().await;
                 }
             }));
