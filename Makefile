@@ -22,7 +22,7 @@ test: ## everything that must hold before a commit: format, lints, tests, depend
 lint: setup ## format and lints only
 	@scripts/lint.sh
 
-bench: setup ## measure the YAML crate (beside the oracle, if Go is installed)
+bench: setup ## measure everything, beside the oracle and etcd if Go is installed (takes long)
 	@scripts/bench.sh
 
 soak: setup ## fuzz each target for SOAK_SECONDS (600); needs a nightly toolchain

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures the YAML crate: scripts/bench.sh [speed] [memory] [shapes] [edits]; all parts without a name.
+# Measures everything, or parts of the YAML crate: scripts/bench.sh [speed] [memory] [shapes] [edits]; all parts without a name.
 # With Go, the benchmark runs the oracle on the same input beside it. docs/performance.md explains the numbers.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use gix_transport::Service;
 use gix_transport::client::blocking_io::Transport;
+use gix_transport::client::{MessageKind, WriteMode};
 use lanai_process::Connection;
 
 use crate::config::Config;
@@ -22,6 +23,8 @@ pub(crate) use meter::{Meter, Step};
 pub(crate) struct Link {
     // Dropped first: it holds the pipes to the program.
     pub(crate) transport: Box<dyn Transport + Send>,
+    /// Whom questions over HTTP go through.
+    client: Option<http::Shared>,
     program: Option<Connection>,
     pub(crate) meter: Arc<Meter>,
     pub(crate) trouble: Trouble,
@@ -67,10 +70,12 @@ impl Link {
         }
         let trouble = Trouble::default();
         let meter = Arc::new(Meter::new(remote.clone(), trouble.clone()));
-        let mut key = None;
+        let (mut key, mut client) = (None, None);
         let (transport, program, hook) = match remote.place() {
             Place::Http(url) => {
-                let (transport, hook) = http::connect(opening, url, &meter, &trouble)?;
+                let (connected, hook) = http::connect(opening, url, &meter, &trouble)?;
+                let transport = http::transport(&connected)?;
+                client = Some(connected);
                 (transport, None, hook)
             }
             Place::Ssh(url) => {
@@ -86,12 +91,22 @@ impl Link {
             }
         };
         let (remote, cancel) = (remote.clone(), cancel.clone());
-        Ok(Self { transport, program, meter, trouble, remote, cancel, _hook: hook, _key: key })
+        Ok(Self { transport, client, program, meter, trouble, remote, cancel, _hook: hook, _key: key })
     }
 
     /// Whether each question stands for itself, so that a further one can be asked behind the answer.
     pub(crate) fn takes_further_questions(&self) -> bool {
-        matches!(self.remote.place(), Place::Http(_))
+        self.client.is_some()
+    }
+
+    /// Begins the conversation anew, over the connection that is there.
+    pub(crate) fn begin_anew(&mut self) -> Result<(), Error> {
+        if let Some(client) = &self.client {
+            // Preparing a question reads the last answer to its end, which sets its connection free. Nothing is sent.
+            drop(self.transport.request(WriteMode::Binary, MessageKind::Flush, false));
+            self.transport = http::transport(client)?;
+        }
+        Ok(())
     }
 
     /// Says why the conversation failed, and ends it.

@@ -14,7 +14,8 @@ use gix_transport::client::blocking_io::http::{
     GetResponse, Http as Backend, PostBodyDataKind, PostResponse, Transport as HttpTransport,
 };
 
-use self::exchange::{Body, Exchange, Headers, Request, Shared};
+pub(super) use self::exchange::Shared;
+use self::exchange::{Body, Exchange, Headers, Request};
 use super::meter::Meter;
 use super::{Opening, Trouble};
 use crate::config::Config;
@@ -24,13 +25,13 @@ use crate::secret::Access;
 use crate::url::{Http, Origin};
 use crate::{Cancel, Error, RemoteUrl};
 
-/// A transport that begins to talk when it is asked to.
+/// A client that begins to talk when it is asked to.
 pub(super) fn connect(
     opening: &Opening<'_>,
     url: &Http,
     meter: &Arc<Meter>,
     trouble: &Trouble,
-) -> Result<(Box<dyn Transport + Send>, HookGuard), Error> {
+) -> Result<(Shared, HookGuard), Error> {
     let Opening { config, limits, remote, access, cancel, .. } = *opening;
     let agent = agent::new(config, limits, remote, url, access.ca_bundle())?;
     let stopper = agent.clone();
@@ -48,16 +49,21 @@ pub(super) fn connect(
         cancel: cancel.clone(),
         moved_to: None,
     };
-    let address = url
-        .url()
-        .as_str()
-        .try_into()
-        .map_err(|cause| Error::Protocol { remote: remote.clone(), cause: crate::error::chain(&cause) })?;
-    let transport = HttpTransport::new_http(Shared::new(client), address, Protocol::V2, false);
-    Ok((Box::new(transport), hook))
+    Ok((Shared::new(client), hook))
 }
 
-/// One conversation: who talks to whom, and as whom.
+/// A conversation of a client: a further one goes over the connections of those before.
+pub(super) fn transport(client: &Shared) -> Result<Box<dyn Transport + Send>, Error> {
+    let now = client.client();
+    let address = now.url.url().as_str().try_into().map_err(|cause| Error::Protocol {
+        remote: now.remote.clone(),
+        cause: crate::error::chain(&cause),
+    })?;
+    drop(now);
+    Ok(Box::new(HttpTransport::new_http(client.clone(), address, Protocol::V2, false)))
+}
+
+/// Who talks to whom, and as whom.
 pub(crate) struct Client {
     agent: ureq::Agent,
     config: Arc<Config>,

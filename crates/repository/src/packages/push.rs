@@ -66,8 +66,18 @@ impl Receiver {
         opening: &Opening<'_>,
         limits: &Limits,
     ) -> Result<(Self, BTreeMap<RefName, Tip>), Error> {
-        let mut link = Link::open(&Opening { service: Service::ReceivePack, ..*opening })?;
-        link.meter.begin(Step::Listing, limits.max_listing);
+        let link = Link::open(&Opening { service: Service::ReceivePack, ..*opening })?;
+        Self::greeted(link, limits.max_listing)
+    }
+
+    /// Is greeted once more, over the same connection. The refs are those of this moment.
+    pub(crate) fn again(mut self) -> Result<(Self, BTreeMap<RefName, Tip>), Error> {
+        self.link.begin_anew()?;
+        Self::greeted(self.link, self.max_listing)
+    }
+
+    fn greeted(mut link: Link, max_listing: ByteSize) -> Result<(Self, BTreeMap<RefName, Tip>), Error> {
+        link.meter.begin(Step::Listing, max_listing);
         let nobody = |_| Ok(None);
         let handshake = gix_protocol::handshake(
             &mut link.transport,
@@ -90,7 +100,7 @@ impl Receiver {
                 refs.insert(name, Tip { object, commit: object });
             }
         }
-        Ok((Self { link, handshake, max_listing: limits.max_listing }, refs))
+        Ok((Self { link, handshake, max_listing }, refs))
     }
 
     /// Whether all commands of a push can be made to work together or not at all.

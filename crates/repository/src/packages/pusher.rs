@@ -13,7 +13,7 @@ use super::pack::{self, Kept};
 use super::push::{self, Command, Report};
 use super::queue::{Answer, Item, Job};
 use super::refs::Tip;
-use super::remote::{Call, Door, Remote, Sent, value};
+use super::remote::{Call, Door, Opened, Remote, Sent, Sight, value};
 use super::retry;
 use super::staging::Staging;
 use super::verdict::{Verdict, judge};
@@ -42,15 +42,6 @@ enum Rest {
 
 /// How often a remote may say that refs have moved which have not, before that is taken for a refusal.
 const MAX_UNMOVED: usize = 6;
-
-/// How much of the refs is of this moment.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Sight {
-    /// All: the remote has just shown them.
-    Whole,
-    /// Those that the requests name; the others are as they were at the last push. Only what works out is built upon it.
-    Partial,
-}
 
 /// What came of staging.
 enum Attempt {
@@ -135,18 +126,17 @@ impl Pusher<'_> {
                 return Rest::Nothing;
             }
             let again = (attempt == 0).then(|| self.remote.door_again(self.call, &prefixes(&jobs))).flatten();
-            sight = if again.is_some() { Sight::Partial } else { Sight::Whole };
-            let opened = again.map_or_else(
-                || retry::patiently(self.call.cancel, self.chance, || self.remote.door(self.call)),
-                Ok,
-            );
-            let (door, tips) = match opened {
+            let greeted = || retry::patiently(self.call.cancel, self.chance, || self.remote.door(self.call));
+            let opened = again
+                .map_or_else(|| greeted().map(|(door, tips)| Opened { door, tips, sight: Sight::Whole }), Ok);
+            let Opened { door, tips, sight: seen } = match opened {
                 Ok(opened) => opened,
                 Err(error) => {
                     self.answer_all(&jobs, &error.into());
                     return Rest::Nothing;
                 }
             };
+            sight = seen;
             if !door.is_atomic() && jobs.len() > 1 {
                 return Rest::OneByOne(jobs);
             }

@@ -75,6 +75,22 @@ pub(crate) struct Pushing {
     session: Option<Session>,
 }
 
+/// How much of the refs is of this moment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// All: the remote has just shown them.
+    Whole,
+    /// Those that the requests name; the others are as they were at the last push. Only what works out is built upon it.
+    Partial,
+}
+
+/// An open door, with the refs.
+pub(crate) struct Opened {
+    pub(crate) door: Door,
+    pub(crate) tips: BTreeMap<RefName, Tip>,
+    pub(crate) sight: Sight,
+}
+
 /// What a remote said to commands, and the door, if it can be used once more.
 pub(crate) struct Sent {
     pub(crate) report: Report,
@@ -330,17 +346,19 @@ impl Remote {
         }
     }
 
-    /// The same behind a push that landed a moment ago, without a greeting that lists all refs. Those whose names begin with one of the
-    /// prefixes are as they are now, others as they were. `None` where that cannot be had: then a door is opened.
-    pub(crate) fn door_again(
-        &self,
-        call: Call<'_>,
-        prefixes: &[String],
-    ) -> Option<(Door, BTreeMap<RefName, Tip>)> {
+    /// The same behind a push that landed a moment ago, over the same connection and with one request: where refs are few they are all
+    /// listed again; of many, those whose names begin with one of the prefixes are as they are now, others as they were. `None` where
+    /// that cannot be had: then a door is opened.
+    pub(crate) fn door_again(&self, call: Call<'_>, prefixes: &[String]) -> Option<Opened> {
         let ajar = self.ajar.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         let Ajar { pushing, mut tips, access, since } = ajar;
         if access != *call.access || since.elapsed() > MAX_AJAR {
             return None;
+        }
+        if pushing.session.is_none() && tips.len() <= MAX_GREETED {
+            let (receiver, tips) = pushing.receiver.again().ok()?;
+            let door = Door::Push(Box::new(Pushing { receiver, session: None }));
+            return Some(Opened { door, tips, sight: Sight::Whole });
         }
         let session = match pushing.session {
             Some(session) => session,
@@ -354,7 +372,7 @@ impl Remote {
         tips.retain(|name, _| !is_asked(name));
         tips.extend(Refs::of(&listed).tips.into_iter().filter(|(name, _)| is_asked(name)));
         let pushing = Pushing { receiver: pushing.receiver, session: Some(session) };
-        Some((Door::Push(Box::new(pushing)), tips))
+        Some(Opened { door: Door::Push(Box::new(pushing)), tips, sight: Sight::Partial })
     }
 
     /// Leaves a door ajar for those who come next, with the refs as commands left them that landed.
@@ -522,6 +540,9 @@ const MAX_LOOKS: usize = 50;
 
 /// How long a door is ajar: servers close connections on which nothing happens.
 const MAX_AJAR: Duration = Duration::from_secs(5);
+
+/// How many refs are rather listed all than by a question of its own, which needs a greeting of its own.
+const MAX_GREETED: usize = 500;
 
 /// How many packs of pushes with an unknown outcome are kept.
 const MAX_STAGED: usize = 256;

@@ -9,6 +9,7 @@ mod life;
 mod outside;
 mod porch;
 mod pushes;
+mod reading;
 mod sync;
 
 use std::collections::BTreeMap;
@@ -60,7 +61,7 @@ pub(crate) enum Kind {
 pub(crate) const USER: &str = "ann";
 pub(crate) const PASSWORD: &str = "s3cr3t-hunter2";
 
-/// A repository, what serves it and who uses it. `fsck` is asked at the end.
+/// A repository, what serves it and who uses it. Behind each test that passed, git must be content with the repository.
 pub(crate) struct World {
     pub(crate) home: TempDir,
     pub(crate) folder: PathBuf,
@@ -175,6 +176,14 @@ impl World {
         git(&clone, &["commit", "--quiet", "-m", "by an outsider"], b"");
         git(&clone, &["push", "--quiet", "origin", &format!("HEAD:refs/heads/{branch}")], b"");
         git(&clone, &["rev-parse", "HEAD"], b"")
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if !std::thread::panicking() && self.folder.exists() {
+            self.fsck();
+        }
     }
 }
 

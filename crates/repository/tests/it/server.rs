@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -46,13 +47,26 @@ pub(crate) struct Behaviour {
     pub(crate) refuse_pushes: Option<(u16, String, String)>,
     /// How many requests are answered with this status first.
     pub(crate) troubles: Option<(usize, u16)>,
+    /// What becomes of a connection behind an answer that nothing is wrong with.
+    pub(crate) behind: Next,
     /// Settings of git on the server's side.
     pub(crate) settings: Vec<(String, String)>,
+}
+
+/// What becomes of a connection behind an answer.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// It waits for the next request.
+    Wait,
+    /// It is closed.
+    #[default]
+    Close,
 }
 
 struct Shared {
     root: PathBuf,
     behaviour: Mutex<Behaviour>,
+    connections: AtomicUsize,
     requests: Mutex<Vec<String>>,
     questions: Mutex<Vec<String>>,
     authorizations: Mutex<Vec<Option<String>>>,
@@ -87,6 +101,7 @@ impl Server {
         let shared = Shared {
             root: root.to_owned(),
             behaviour,
+            connections: AtomicUsize::new(0),
             requests: Mutex::default(),
             questions: Mutex::default(),
             authorizations: Mutex::default(),
@@ -97,6 +112,7 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = Arc::clone(&for_thread);
+                shared.connections.fetch_add(1, Ordering::SeqCst);
                 thread::spawn(move || {
                     let _ = match &shared.tls {
                         None => shared.serve(stream),
@@ -116,6 +132,11 @@ impl Server {
 
     pub(crate) fn port(&self) -> u16 {
         self.address.port()
+    }
+
+    /// How many connections there were so far.
+    pub(crate) fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::SeqCst)
     }
 
     /// Method and path of each request so far.
@@ -141,8 +162,16 @@ impl Server {
 impl Shared {
     fn serve(&self, stream: impl Read + Write) -> io::Result<()> {
         let mut stream = BufReader::new(stream);
-        let request = read_request(&mut stream)?;
-        let stream = stream.get_mut();
+        loop {
+            let request = read_request(&mut stream)?;
+            match self.serve_one(&request, stream.get_mut())? {
+                Next::Wait => {}
+                Next::Close => return Ok(()),
+            }
+        }
+    }
+
+    fn serve_one(&self, request: &Request, stream: &mut (impl Read + Write)) -> io::Result<Next> {
         self.requests
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -179,9 +208,9 @@ impl Shared {
         }
         if is_push && behaviour.lose_pushes > 0 {
             self.behaviour().lose_pushes -= 1;
-            return Ok(());
+            return Ok(Next::Close);
         }
-        let (status, headers, mut body) = self.backend(&request, &behaviour);
+        let (status, headers, mut body) = self.backend(request, &behaviour);
         if behaviour.spoil_thin
             && String::from_utf8_lossy(&request.body).contains("thin-pack")
             && let Some(at) = body.windows(4).position(|part| part == b"PACK")
@@ -191,7 +220,7 @@ impl Shared {
         }
         if is_push && behaviour.lose_answers > 0 {
             self.behaviour().lose_answers -= 1;
-            return Ok(());
+            return Ok(Next::Close);
         }
         let is_pack =
             request.path.ends_with("/git-upload-pack") && body.windows(4).any(|part| part == b"PACK");
@@ -201,14 +230,21 @@ impl Shared {
             stream.flush()?;
             // Waits until the client goes away.
             let _ = stream.read(&mut [0]);
-            return Ok(());
+            return Ok(Next::Close);
         }
         match behaviour.cut_after.filter(|_| is_pack) {
             Some(bytes) => {
                 self.set_cut(None);
                 write!(stream, "HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n", body.len())?;
                 stream.write_all(&body[..bytes.min(body.len())])?;
-                stream.flush()
+                stream.flush()?;
+                Ok(Next::Close)
+            }
+            None if behaviour.behind == Next::Wait => {
+                write!(stream, "HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n", body.len())?;
+                stream.write_all(&body)?;
+                stream.flush()?;
+                Ok(Next::Wait)
             }
             None => answer(stream, &status, &headers, &body),
         }
@@ -260,16 +296,19 @@ impl Shared {
     }
 }
 
-fn answer(stream: &mut impl Write, status: &str, headers: &str, body: &[u8]) -> io::Result<()> {
+fn answer(stream: &mut impl Write, status: &str, headers: &str, body: &[u8]) -> io::Result<Next> {
     let length = body.len();
     write!(stream, "HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n")?;
     stream.write_all(body)?;
-    stream.flush()
+    stream.flush()?;
+    Ok(Next::Close)
 }
 
 fn read_request(stream: &mut impl BufRead) -> io::Result<Request> {
     let mut line = String::new();
-    stream.read_line(&mut line)?;
+    if stream.read_line(&mut line)? == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
     let mut words = line.split_whitespace().map(str::to_owned);
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));

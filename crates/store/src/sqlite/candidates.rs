@@ -70,6 +70,11 @@ impl Candidates {
         };
         match self {
             Self::All => None,
+            // In this form SQLite knows that the keys come sorted.
+            Self::With { name, values } if values.len() == 1 => {
+                let (name, value) = (place(name), place(&values[0]));
+                Some(format!("SELECT key FROM attribute WHERE name = {name} AND value = {value}"))
+            }
             Self::With { name, values } => {
                 let name = place(name);
                 // One text for all of them: SQLite has a limit for the number of its arguments.
@@ -92,6 +97,13 @@ impl Candidates {
         head: Revision,
         take: Take<'_>,
     ) -> rusqlite::Result<()> {
+        let at = (revision != head).then_some(revision);
+        let Question { sql, arguments } = self.question(start, end, at);
+        each(connection, &sql, arguments, take)
+    }
+
+    /// Asks for the revisions of what is there now, or of what was there at a revision.
+    fn question(&self, start: &Start, end: &str, at: Option<Revision>) -> Question {
         let (from, compare) = match start {
             Start::At(from) => (from, ">="),
             Start::Behind(from) => (from, ">"),
@@ -103,14 +115,14 @@ impl Candidates {
             None => format!("SELECT c.key, c.revision FROM current c WHERE {}", range("c.key")),
             Some(keys) => {
                 format!(
-                    "SELECT c.key, c.revision FROM ({keys}) a JOIN current c ON c.key = a.key WHERE {}",
+                    "SELECT a.key, c.revision FROM ({keys}) a JOIN current c ON c.key = a.key WHERE {}",
                     range("a.key")
                 )
             }
         };
-        if revision == head {
-            return each(connection, &format!("SELECT revision FROM ({now}) ORDER BY key"), arguments, take);
-        }
+        let Some(revision) = at else {
+            return Question { sql: format!("SELECT revision FROM ({now}) ORDER BY key"), arguments };
+        };
         // What is not younger, and what was there before the first change of each key that changed since: SQLite merges two sorted streams.
         arguments.push(Value::Integer(signed(revision)));
         let at = arguments.len();
@@ -122,8 +134,14 @@ impl Candidates {
                 WHERE revision > ?{at} AND {changed} GROUP BY key) WHERE previous IS NOT NULL
              ORDER BY 2"
         );
-        each(connection, &sql, arguments, take)
+        Question { sql, arguments }
     }
+}
+
+/// A statement with its arguments.
+struct Question {
+    sql: String,
+    arguments: Vec<Value>,
 }
 
 fn each(connection: &Connection, sql: &str, arguments: Vec<Value>, take: Take<'_>) -> rusqlite::Result<()> {
@@ -139,4 +157,48 @@ fn each(connection: &Connection, sql: &str, arguments: Vec<Value>, take: Take<'_
 
 fn text(value: &str) -> Value {
     Value::Text(value.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schema;
+    use super::*;
+
+    /// How SQLite goes about a question.
+    fn plan(connection: &Connection, question: &Question) -> Vec<String> {
+        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", question.sql)).unwrap();
+        let rows = statement.query_map(params_from_iter(&question.arguments), |row| row.get(3)).unwrap();
+        rows.collect::<rusqlite::Result<_>>().unwrap()
+    }
+
+    #[test]
+    fn no_list_goes_over_a_table_and_pages_of_one_value_sort_nothing() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        schema::migrate(&mut connection, schema::MIGRATIONS).unwrap();
+        let with = |values: &[&str]| {
+            let values = values.iter().map(|value| (*value).to_owned()).collect();
+            Candidates::With { name: "l:app".to_owned(), values }
+        };
+        for (candidates, is_sorted) in [
+            (Candidates::All, true),
+            (with(&["a"]), true),
+            (with(&["a", "b"]), false),
+            (Candidates::Having { name: "l:app".to_owned() }, false),
+        ] {
+            for start in [Start::At("a/x/".into()), Start::Behind("a/x/7".into())] {
+                for at in [None, Some(Revision::new(7))] {
+                    let plan = plan(&connection, &candidates.question(&start, "a/x0", at));
+                    let case = format!("{candidates:?}, {start:?}, {at:?}: {plan:#?}");
+                    // What was grouped, and the values that are asked for, are gone over; no table is.
+                    for table in ["current", "version", "attribute", "c", "a"] {
+                        let scan = format!("SCAN {table}");
+                        let is_scan = |line: &String| *line == scan || line.starts_with(&format!("{scan} "));
+                        assert!(!plan.iter().any(is_scan), "{case}");
+                    }
+                    let sorts = plan.iter().any(|line| line.contains("TEMP B-TREE FOR ORDER BY"));
+                    assert!(!(sorts && is_sorted && at.is_none()), "{case}");
+                }
+            }
+        }
+    }
 }

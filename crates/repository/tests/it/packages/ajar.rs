@@ -18,11 +18,18 @@ fn asked_since(world: &World, requests: usize, questions: usize) -> (Vec<String>
     (listings.collect(), greetings.count())
 }
 
+/// Many tags of others, so that nobody wants to list them all.
+fn fill(world: &World) {
+    let orders: Vec<_> = (0..600).map(|number| format!("create refs/tags/others/t{number} main")).collect();
+    git(&world.folder, &["update-ref", "--stdin"], format!("{}\n", orders.join("\n")).as_bytes());
+}
+
 #[test]
 fn the_next_push_asks_for_what_it_is_about() {
     let world = World::new(Kind::Http);
     let repository = world.open();
     write(&repository, Operation::CreateBranch).unwrap();
+    fill(&world);
     write(&repository, publish_content("p", "w1", "1")).unwrap();
     write(&repository, publish_content("p", "w2", "2")).unwrap();
     let server = world.server.as_ref().unwrap();
@@ -37,14 +44,40 @@ fn the_next_push_asks_for_what_it_is_about() {
     world.fsck();
 }
 
+/// As many requests as `git push` makes, also for the push that follows another one; and one connection for all of them.
+#[test]
+fn a_publish_is_a_greeting_and_a_push() {
+    let behaviour = crate::server::Behaviour { behind: crate::server::Next::Wait, ..Default::default() };
+    let world = World::with(Kind::Http, behaviour, Arc::new(lanai_repository::packages::NoJournal));
+    let repository = world.open();
+    write(&repository, Operation::CreateBranch).unwrap();
+    let server = world.server.as_ref().unwrap();
+    let (requests, connections) = (server.requests().len(), server.connections());
+    for number in 1..=3 {
+        let done = write(&repository, publish_content("p", &format!("w{number}"), "1")).unwrap();
+        assert_eq!(done.revision.map(RevisionNumber::get), Some(number));
+    }
+    let asked = server.requests().split_off(requests);
+    assert_eq!(asked, ["GET /remote.git/info/refs", "POST /remote.git/git-receive-pack"].repeat(3));
+    assert_eq!(server.connections(), connections, "the connection of the first push serves all");
+    world.fsck();
+}
+
 /// Whatever others do between two pushes counts for the second, as if it had been greeted with all refs.
 #[test]
 fn what_others_did_meanwhile_counts() {
+    for prepare in [|_: &World| {}, fill] {
+        check_others(prepare);
+    }
+}
+
+fn check_others(prepare: fn(&World)) {
     let world = World::new(Kind::Http);
     let repository = world.open();
-    write(&repository, Operation::CreateBranch).unwrap();
+    write(&repository, Operation::CreateBranch).expect("it works");
+    prepare(&world);
     let number = |workspace: &str| {
-        let done = write(&repository, publish_content("p", workspace, workspace)).unwrap();
+        let done = write(&repository, publish_content("p", workspace, workspace)).expect("it works");
         done.revision.map(RevisionNumber::get)
     };
     assert_eq!(number("w1"), Some(1));
@@ -53,14 +86,14 @@ fn what_others_did_meanwhile_counts() {
     let theirs = world.outsider("main", "theirs", "1");
     assert_eq!(number("w3"), Some(9), "a commit of somebody else");
     world.git(&["merge-base", "--is-ancestor", &theirs, "main"]);
-    let draft = write(&repository, save("p", "d", "1", None)).unwrap().commit.unwrap();
+    let draft = write(&repository, save("p", "d", "1", None)).expect("it works").commit.expect("it works");
     world.git(&["update-ref", "-d", "refs/heads/drafts/p/d"]);
-    let error = write(&repository, save("p", "d", "2", Some(draft))).unwrap_err();
+    let error = write(&repository, save("p", "d", "2", Some(draft))).expect_err("others were there");
     assert!(matches!(error, WriteError::Conflict(Conflict::Moved { found: None, .. })), "{error}");
     // A ref that was not asked for, and stands where a folder must be.
     assert_eq!(number("w4"), Some(10));
     world.git(&["tag", "q", "main"]);
-    let error = write(&repository, publish_content("q/r", "w", "1")).unwrap_err();
+    let error = write(&repository, publish_content("q/r", "w", "1")).expect_err("others were there");
     assert!(!matches!(error, WriteError::Contended { .. }), "{error}");
     assert_eq!(number("w5"), Some(11));
     world.fsck();

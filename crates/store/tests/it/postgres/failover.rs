@@ -252,6 +252,43 @@ async fn two_servers_give_a_lease_under_two_numbers() {
     assert!(matches!(error, Error::Fenced { .. }), "bob has it: {error:?}");
 }
 
+/// Nobody makes a new key on a server that lost something before somebody has gone on from there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_key_is_replaced_on_a_server_that_forgot() {
+    let Some(cluster) = Cluster::start("store::postgres::failover::keys", Disk::Unsynced) else { return };
+    let keys = tempfile::tempdir().unwrap();
+    let file = keys.path().join("store.key");
+    let store = open(&cluster, keys.path(), "forgot", LIMITS).await;
+    for at in 1..=5 {
+        store.create(key(&format!("secrets/a/{at}")), Object::sealed(format!("{at}"))).await.unwrap();
+    }
+    let before = std::fs::read(&file).unwrap();
+    let (client, connection) =
+        tokio_postgres::connect(&cluster.address(), tokio_postgres::NoTls).await.unwrap();
+    let driver = tokio::spawn(connection);
+    let forget =
+        "BEGIN; DELETE FROM forgot.version WHERE revision > 3; DELETE FROM forgot.current WHERE revision > 3;
+        UPDATE forgot.meta SET head = 3";
+    client.batch_execute(forget).await.unwrap();
+    let rotating = {
+        let store = store.clone();
+        tokio::spawn(async move { store.rotate_key().await })
+    };
+    // It is the first to see what is left, because it waits for the counter before that can be seen.
+    while cluster.ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'").trim() == "0" {}
+    client.batch_execute("COMMIT").await.unwrap();
+    let error = rotating.await.unwrap().unwrap_err();
+    assert!(matches!(error, Error::Unavailable { .. }), "{error:?}");
+    assert!(std::fs::read(&file).unwrap() == before, "no key was made");
+    patiently(async || store.rotate_key().await).await.unwrap();
+    assert!(store.current().await.unwrap().get() > RESTORE_JUMP, "somebody went on first");
+    assert!(std::fs::read(&file).unwrap() != before);
+    let page = list(&store, under("secrets")).await;
+    assert_eq!(page.items.iter().map(|item| text(&item.object)).collect::<Vec<_>>(), ["1", "2", "3"]);
+    drop(client);
+    driver.await.unwrap().unwrap();
+}
+
 /// A server and its standby, as an administrator has them: the standby is promoted, and had not heard everything.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_standby_that_takes_over_without_the_last_writes() {
