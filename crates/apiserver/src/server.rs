@@ -300,6 +300,10 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
+    // Who says beforehand that it is too much is told before it is sent.
+    if body.size_hint().lower() > limit {
+        return Err(Status::too_large(limit));
+    }
     let most = usize::try_from(limit).unwrap_or(usize::MAX);
     match Limited::new(body, most).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),

@@ -62,6 +62,9 @@ pub(crate) enum Command {
     /// Print a page of docs/reference
     #[command(hide = true)]
     Reference(crate::manual::Reference),
+    /// Print the version
+    #[command(hide = true)]
+    Version,
     /// Run functions on packages
     #[command(name = "fn", subcommand, visible_aliases = ["function", "functions"])]
     Func(Box<Func>),

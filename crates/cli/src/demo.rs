@@ -9,6 +9,7 @@ use lanai_demo::{Tools, Tour};
 use lanai_types::quote::Quoted;
 
 use crate::failure::{Code, Failure, cause};
+use crate::func::quoted;
 use crate::io::{Audience, Exit, Io};
 use crate::pkg::local::absolute;
 use crate::places;
@@ -151,6 +152,14 @@ fn show(
     );
     if !tools.kubectl {
         text.push_str("There is no kubectl on PATH; the tour does without it.\n\n");
+    }
+    if demo.once && is_temporary {
+        text.push_str("It ends at once, and the folder goes with it: --dir FOLDER keeps it, to be served by lanai serve.\n");
+        return io.print(&text);
+    }
+    if demo.once {
+        let shown = folder.display().to_string();
+        let _ = writeln!(text, "It ends at once; serve it with: lanai serve --data-dir {}\n", quoted(&shown));
     }
     text.push_str("Copy these lines into another terminal, one by one:\n\n");
     text.push_str(&tour.to_string());

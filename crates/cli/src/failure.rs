@@ -54,6 +54,14 @@ impl Failure {
 }
 
 impl Failure {
+    /// Adds one action that helps where it has this cause.
+    pub fn hint_if(self, code: Code, hint: &str) -> Self {
+        match &self {
+            Self::Told(message) if message.code == code => self.hint(hint),
+            _ => self,
+        }
+    }
+
     /// One of those few that porchctl tells in another form than the rest.
     pub fn bare(self) -> Self {
         match self {
@@ -72,6 +80,11 @@ impl Message {
         }
     }
 
+    /// Whether the arguments make no sense.
+    pub fn is_usage(&self) -> bool {
+        self.code == Code::Usage
+    }
+
     /// What, where and why, alone.
     pub fn text(&self) -> &str {
         &self.text
@@ -86,7 +99,8 @@ impl Message {
     pub fn told_as(&self, persona: Persona) -> String {
         match persona {
             Persona::Lanai => self.to_string(),
-            Persona::Kpt | Persona::Porchctl => self.without_code(),
+            Persona::Porchctl => self.without_code(),
+            Persona::Kpt => as_kpt(&self.without_code()),
         }
     }
 
@@ -101,6 +115,13 @@ impl fmt::Display for Message {
         let text = self.without_code();
         write!(f, "{}\n{}", text.trim_end(), self.code.line())
     }
+}
+
+/// Names commands as somebody types them who knows the program by the name of kpt.
+fn as_kpt(text: &str) -> String {
+    ["pkg", "fn", "live"].iter().fold(text.to_owned(), |text, group| {
+        text.replace(&format!("lanai {group} "), &format!("kpt {group} "))
+    })
 }
 
 /// Leaves out the numbers that systems give to errors: the words beside them say it.
@@ -132,6 +153,14 @@ pub(crate) fn cause(error: &io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hints_name_the_program_that_was_called() {
+        let failure = Failure::of(Code::NoPackage, "no").hint("\"lanai pkg init\", then lanai fn render");
+        let Failure::Told(message) = failure else { panic!("it is told") };
+        assert_eq!(message.told_as(Persona::Kpt), "error: no\nhint: \"kpt pkg init\", then kpt fn render");
+        assert!(message.told_as(Persona::Lanai).contains("\"lanai pkg init\""));
+    }
 
     #[test]
     fn numbers_of_errors_are_left_out() {

@@ -63,7 +63,7 @@ mod yaml;
 
 use std::ffi::OsString;
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser as _};
 
 use args::{Arguments, Command};
 use failure::Failure;
@@ -100,7 +100,9 @@ pub fn run_with(
     if persona == Persona::Porchctl {
         return porchctl::run(arguments, io);
     }
-    let done = match Arguments::try_parse_from(arguments) {
+    // Those that follow porchctl ask for what is missing themselves.
+    let asks_itself = arguments.get(1).is_some_and(|word| word == "repo" || word == "rpkg");
+    let done = match Arguments::try_parse_from(&arguments) {
         Ok(Arguments { command: Command::Yaml(command) }) => yaml::run(&command, io),
         Ok(Arguments { command: Command::Pkg(command) }) => pkg::run(&command, persona.dialect(), io),
         Ok(Arguments { command: Command::Store(command) }) => store::run(&command, io),
@@ -124,8 +126,11 @@ pub fn run_with(
         Ok(Arguments { command: Command::Rpkg(rpkg) }) => {
             rpkg::run(&rpkg.command, &rpkg.connection, &rpkg.version, persona, io)
         }
+        Ok(Arguments { command: Command::Version }) => {
+            io.print(concat!(env!("CARGO_PKG_VERSION"), "\n")).map(|()| Exit::Success)
+        }
         Ok(Arguments { command: Command::Names(names) }) => names::run(&names, io),
-        Ok(Arguments { command: Command::Live(live) }) => live::run(&live, io),
+        Ok(Arguments { command: Command::Live(live) }) => live::run(&live, persona),
         Ok(Arguments { command: Command::Func(command) }) => func::run(&command, persona, io),
         Err(error) if error.use_stderr() => {
             io.tell(&error.render().to_string());
@@ -139,9 +144,30 @@ pub fn run_with(
     match done {
         Ok(exit) => exit,
         Err(Failure::NobodyReads) => Exit::Success,
+        Err(Failure::Told(message)) if message.is_usage() && asks_itself && persona == Persona::Lanai => {
+            io.tell(&message.without_code());
+            if let Some(usage) = usage(&arguments) {
+                io.tell(&usage);
+            }
+            io.tell(&failure::Code::Usage.line());
+            Exit::Usage
+        }
         Err(Failure::Told(message)) => {
             io.tell(&message.told_as(persona));
             Exit::Failure
         }
     }
+}
+
+/// How the command is used that somebody typed.
+fn usage(arguments: &[OsString]) -> Option<String> {
+    let mut tree = Arguments::command();
+    tree.build();
+    let matches = tree.clone().try_get_matches_from(arguments).ok()?;
+    let (mut command, mut found) = (&mut tree, &matches);
+    while let Some((name, inner)) = found.subcommand() {
+        command = command.find_subcommand_mut(name)?;
+        found = inner;
+    }
+    Some(command.render_usage().to_string())
 }

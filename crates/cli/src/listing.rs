@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::client::{Accept, Client, Request, Resource, Trouble};
 use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
-use crate::output::{Output, Single, Width};
+use crate::output::{Formats, Output, Single, Width};
 use crate::persona::Persona;
 use crate::table::Table;
 
@@ -19,7 +19,7 @@ const MAX_EMPTY_WATCHES: usize = 5;
 #[allow(clippy::struct_excessive_bools, reason = "they are flags")]
 pub(crate) struct Print {
     /// How to print: yaml, json, name, wide, jsonpath=TEMPLATE or custom-columns=HEADER:PATH,…
-    #[arg(short, long, value_name = "FORMAT", value_parser = Output::parse, default_value = "", hide_default_value = true)]
+    #[arg(short, long, value_name = "FORMAT", value_parser = Formats, hide_possible_values = true, default_value = "", hide_default_value = true)]
     pub output: Output,
     /// Leave out the line with the names of the columns
     #[arg(long)]
@@ -123,10 +123,35 @@ impl Listing<'_> {
             let version = list["metadata"]["resourceVersion"].as_str();
             version.unwrap_or_default().clone_into(&mut found.version);
             found.objects = split(&list, self.resource);
+            found.objects.retain(|row| self.is_meant(row));
             self.sort(&mut found.objects);
+            // Nobody waits for what is not there.
+            let is_missing = |name: &&String| !found.objects.iter().any(|row| row.name() == name.as_str());
+            let missing: Vec<&String> = self.names.iter().filter(is_missing).collect();
+            self.read(&missing, accept, client, &mut found, io)?;
             return Ok(found);
         }
-        for name in self.names {
+        let all: Vec<&String> = self.names.iter().collect();
+        self.read(&all, accept, client, &mut found, io)?;
+        self.sort(&mut found.objects);
+        Ok(found)
+    }
+
+    /// Whether it is one of those that were named, where some were.
+    fn is_meant(&self, row: &Row) -> bool {
+        self.names.is_empty() || self.names.iter().any(|name| name == row.name())
+    }
+
+    /// Reads one after another.
+    fn read(
+        &self,
+        names: &[&String],
+        accept: Accept,
+        client: &Client,
+        found: &mut Found,
+        io: &mut Io<'_>,
+    ) -> Result<(), Failure> {
+        for name in names {
             let path = self.resource.one(&client.namespace, name);
             let doing = format!("reading {} {name}", self.resource.singular);
             match client.send(&self.whole(Request::get(path, doing).accept(accept)), io) {
@@ -135,8 +160,7 @@ impl Listing<'_> {
                 Err(trouble) => found.troubles.push((trouble.code(), self.told(name, &trouble))),
             }
         }
-        self.sort(&mut found.objects);
-        Ok(found)
+        Ok(())
     }
 
     fn sort(&self, objects: &mut [Row]) {
@@ -223,7 +247,7 @@ impl Listing<'_> {
                 for object in split(object, self.resource) {
                     let seen = object.object["metadata"]["resourceVersion"].as_str();
                     seen.unwrap_or_default().clone_into(&mut version);
-                    if kind != "BOOKMARK" {
+                    if kind != "BOOKMARK" && self.is_meant(&object) {
                         io.print(&screen.more(&[object])?)?;
                     }
                 }
@@ -246,6 +270,12 @@ struct Row {
     object: Value,
     columns: Vec<Value>,
     cells: Vec<Value>,
+}
+
+impl Row {
+    fn name(&self) -> &str {
+        self.object["metadata"]["name"].as_str().unwrap_or_default()
+    }
 }
 
 /// The objects of an answer: a table, a list, or one.

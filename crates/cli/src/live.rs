@@ -3,7 +3,9 @@
 use clap::Args;
 
 use crate::failure::{Code, Failure};
-use crate::io::{Exit, Io};
+use crate::func::quoted;
+use crate::io::Exit;
+use crate::persona::Persona;
 
 #[derive(Debug, Args)]
 pub(crate) struct Live {
@@ -13,18 +15,21 @@ pub(crate) struct Live {
 }
 
 /// Says who applies packages, and how.
-pub(crate) fn run(live: &Live, _: &mut Io<'_>) -> Result<Exit, Failure> {
+pub(crate) fn run(live: &Live, persona: Persona) -> Result<Exit, Failure> {
     let folder = live.arguments.iter().skip(1).find(|argument| !argument.starts_with('-'));
-    let folder = folder.map_or(".", String::as_str);
+    let folder = quoted(folder.map_or(".", String::as_str));
+    let program = persona.program();
+    // What is for tools only is unknown to clusters: the Kptfile, and configurations of functions.
+    let resources = format!("{program} fn eval {folder} -i remove-local-config-resources -o unwrap");
     let instead = match live.arguments.first().map(String::as_str) {
-        Some("destroy") => format!("kubectl delete --recursive -f {folder}"),
-        Some("status") => format!("kubectl get --recursive -f {folder}"),
+        Some("destroy") => format!("{resources} | kubectl delete --ignore-not-found -f -"),
+        Some("status") => format!("{resources} | kubectl get -f -"),
         Some("init") => {
             "nothing: kubectl, Argo CD and Flux keep their own records of what they applied".into()
         }
-        _ => format!("kubectl apply --server-side --recursive -f {folder}"),
+        _ => format!("{resources} | kubectl apply --server-side -f -"),
     };
-    let text = "packages are not applied to clusters here: that is the work of kubectl, Argo CD or Flux, which take the files of a package as they are";
+    let text = "packages are not applied to clusters here: that is the work of kubectl, Argo CD or Flux, which take the resources of a package";
     Err(Failure::of(Code::Applying, text)
     .hint(format!(
         "with kubectl: {instead}\n\

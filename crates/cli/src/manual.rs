@@ -212,7 +212,8 @@ fn meaning(argument: &Arg) -> String {
             None => format!("`{}`", value.get_name()),
         })
         .collect();
-    if argument.get_action().takes_values() && !values.is_empty() {
+    let are_shown = !argument.is_hide_possible_values_set();
+    if argument.get_action().takes_values() && !values.is_empty() && are_shown {
         let _ = write!(text, ": {}", values.join(", "));
     }
     let defaults: Vec<_> =

@@ -27,6 +27,11 @@ pub(crate) const IN_ZSH: [(&str, &str); 2] =
 /// The same for fish.
 pub(crate) const IN_FISH: [&str; 2] = ["(__fish_print_hostnames)", "(__fish_complete_users)"];
 
+/// A name as somebody typed it. An empty one, as of a variable that is not set, would stand for all.
+pub(crate) fn given(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() { Err("the name is empty".into()) } else { Ok(text.to_owned()) }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Names {
     /// Of what; without, of what the words ask for

@@ -2,6 +2,9 @@
 
 mod template;
 
+use std::ffi::OsStr;
+
+use clap::builder::{PossibleValue, TypedValueParser};
 use lanai_api::JsonPath;
 use lanai_yaml::Document;
 use serde_json::{Value, json};
@@ -35,6 +38,29 @@ pub(crate) enum Width {
 pub(crate) struct Column {
     name: String,
     path: JsonPath,
+}
+
+/// Reads the argument of `-o`, and knows for shells what it can be.
+#[derive(Clone, Debug)]
+pub(crate) struct Formats;
+
+impl TypedValueParser for Formats {
+    type Value = Output;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Output, clap::Error> {
+        let parse: fn(&str) -> Result<Output, String> = Output::parse;
+        parse.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let names = ["yaml", "json", "name", "wide", "jsonpath=", "custom-columns="];
+        Some(Box::new(names.into_iter().map(PossibleValue::new)))
+    }
 }
 
 const FORMATS: &str = "custom-columns, json, jsonpath, name, wide, yaml";

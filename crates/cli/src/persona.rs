@@ -24,6 +24,15 @@ impl Persona {
         }
     }
 
+    /// The name that commands in hints begin with.
+    pub fn program(self) -> &'static str {
+        match self {
+            Self::Lanai => "lanai",
+            Self::Kpt => "kpt",
+            Self::Porchctl => "porchctl",
+        }
+    }
+
     /// How `.krmignore` is read.
     pub fn dialect(self) -> Dialect {
         match self {

@@ -3,7 +3,7 @@
 //! | module | what it is about |
 //! |---|---|
 //! | `args` | what can be typed |
-//! | `get`, `create`, `lifecycle`, `pull`, `push`, `upgrade`, `diff`, `log`, `blame`, `edit` | the commands |
+//! | `get`, `create`, `lifecycle`, `pull`, `push`, `upgrade`, `upgrade_all`, `diff`, `log`, `blame`, `edit` | the commands |
 //! | `ancestry` | where revisions come from |
 //! | `discover` | what could be upgraded |
 //! | `server` | revisions and their files, asked for and changed |
@@ -26,6 +26,7 @@ mod pull;
 mod push;
 mod server;
 mod upgrade;
+mod upgrade_all;
 
 use crate::client::{Client, Connection};
 use crate::failure::Failure;

@@ -33,11 +33,21 @@ struct State {
     busy: usize,
     /// What the command has locked.
     locked: Vec<Weak<Lock>>,
+    /// What is to be said when the command ends now.
+    parting: Option<String>,
 }
 
 /// Something is under way that must not be left half done, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Busy(Stop);
+
+/// Nothing is half done, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Idle(Stop);
+
+/// What is to be said when the command ends early, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Parting(Stop);
 
 /// A lock that is taken away when the command is asked to end.
 #[derive(Debug)]
@@ -48,14 +58,16 @@ pub(crate) struct Held {
 
 impl Stop {
     /// Asks the command to end, waits until nothing is half done, but no longer than [`MAX_ENDING`], and takes away its locks.
-    /// The process should end right after that.
-    pub fn now(&self) {
+    /// The process should end right after that, and say what comes back, if anything does.
+    pub fn now(&self) -> Option<String> {
         self.shared.cancel.cancel();
         let wait = self.shared.changed.wait_timeout_while(self.state(), MAX_ENDING, |state| state.busy > 0);
-        let (state, _) = wait.unwrap_or_else(PoisonError::into_inner);
+        let (mut state, _) = wait.unwrap_or_else(PoisonError::into_inner);
         state.locked.iter().filter_map(Weak::upgrade).for_each(|lock| lock.release());
+        let parting = state.parting.take();
         // Nothing new begins: whoever wants to note something waits here for the end of the process.
         std::mem::forget(state);
+        parting
     }
 
     /// Whether the command did what it was for, and only that it was asked to end has ended it.
@@ -84,6 +96,19 @@ impl Stop {
         Busy(self.clone())
     }
 
+    /// While somebody is asked, nothing is half done: the process need not wait for the answer.
+    pub(crate) fn idle(&self) -> Idle {
+        self.state().busy -= 1;
+        self.shared.changed.notify_all();
+        Idle(self.clone())
+    }
+
+    /// What is to be said when the command ends early.
+    pub(crate) fn parting(&self, text: impl Into<String>) -> Parting {
+        self.state().parting = Some(text.into());
+        Parting(self.clone())
+    }
+
     /// Holds a lock for the command.
     pub(crate) fn hold(&self, lock: Lock) -> Held {
         let lock = Arc::new(lock);
@@ -102,6 +127,22 @@ impl Drop for Busy {
     fn drop(&mut self) {
         self.0.state().busy -= 1;
         self.0.shared.changed.notify_all();
+    }
+}
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        self.0.state().busy += 1;
+    }
+}
+
+impl Drop for Parting {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        // Once somebody wants the command to end, it holds what it was about to say.
+        if !self.0.is_asked() {
+            state.parting = None;
+        }
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Backup {
     /// The file to write
     pub file: PathBuf,
     /// The data directory of the server
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", visible_alias = "data-dir")]
     pub data: PathBuf,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Restore {
     /// The backup
     pub file: PathBuf,
     /// The data directory to restore into
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", visible_alias = "data-dir")]
     pub data: PathBuf,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Verify {
 #[derive(Debug, Args)]
 pub(crate) struct RotateKey {
     /// The data directory of the server
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", visible_alias = "data-dir")]
     pub data: PathBuf,
 }
 

@@ -6,6 +6,7 @@
 
 use lanai_repository::RemoteUrl;
 use lanai_store::{Blob, Key, Object, Store, Write};
+use lanai_types::quote::Quoted;
 use serde_json::Value;
 
 use crate::error::{Error, Reason, Subject};
@@ -68,12 +69,36 @@ fn is_inside(inner: &str, outer: &str) -> bool {
     outer.is_empty() || inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'))
 }
 
+/// Refuses an address that is neither a URL nor a path from the root of the disk. One that was taken before may stay.
+fn check_address(new: &Value, old: Option<&Value>) -> Result<(), Error> {
+    let field = |object: &Value| object["spec"]["git"]["repo"].as_str().unwrap_or_default().to_owned();
+    let repo = field(new);
+    if repo.is_empty() || old.is_some_and(|old| field(old) == repo) {
+        return Ok(());
+    }
+    let why = match repo.parse::<RemoteUrl>() {
+        Err(error) => error.to_string(),
+        Ok(remote) if remote.local_path().is_some_and(|path| !path.is_absolute()) => {
+            format!("{} is neither a URL nor a path that begins with a slash", Quoted(&repo))
+        }
+        Ok(_) => return Ok(()),
+    };
+    let name = new["metadata"]["name"].as_str().unwrap_or_default();
+    let text = format!("spec.git.repo: {why}");
+    Err(Error::new(Reason::Invalid, name, text).of(Subject::Repository).because(
+        "FieldValueInvalid",
+        why,
+        "spec.git.repo",
+    ))
+}
+
 /// Refuses a Repository that would see packages of another one. What is returned belongs into the transaction that writes it: of two that
 /// are written at the same moment only one succeeds.
 ///
 /// # Errors
-/// 409 with the words of Porch.
+/// 409 with the words of Porch; 422 for an address that is none.
 pub async fn admit(store: &dyn Store, new: &Value, old: Option<&Value>) -> Result<Option<Write>, Error> {
+    check_address(new, old)?;
     let Some(place) = Place::of(new) else { return Ok(None) };
     if old.and_then(Place::of).as_ref() == Some(&place) {
         return Ok(None);
@@ -120,6 +145,22 @@ mod tests {
             "spec": {"git": {"repo": repo, "branch": branch, "directory": directory}},
         });
         Place::of(&object).expect("a place")
+    }
+
+    #[test]
+    fn addresses_that_are_none_are_refused_unless_they_were_there() {
+        let object = |repo: &str| json!({"metadata": {"name": "x"}, "spec": {"git": {"repo": repo}}});
+        let good = ["https://h/r.git", "git@h:r.git", "ssh://h/r", "/srv/r.git", "file:///srv/r.git", ""];
+        for repo in good {
+            assert!(check_address(&object(repo), None).is_ok(), "{repo}");
+        }
+        for repo in ["not-a-url", "../r.git", "gopher://h/r", "ext::sh -c x"] {
+            let error = check_address(&object(repo), None).expect_err(repo);
+            assert_eq!(error.reason, Reason::Invalid, "{repo}");
+            assert!(error.message.contains("spec.git.repo: "), "{error}");
+            assert!(check_address(&object(repo), Some(&object(repo))).is_ok(), "{repo} was there");
+            assert!(check_address(&object(repo), Some(&object("/srv/r.git"))).is_err(), "{repo}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 mod serve;
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -20,7 +20,11 @@ fn main() -> ExitCode {
         let waiter = std::thread::Builder::new().name("signals".into());
         let waiter = waiter.spawn(move || {
             let signal = signals.wait();
-            stop.now();
+            if let Some(parting) = stop.now() {
+                // On a terminal, what showed the progress goes first.
+                let clear = if io::stderr().is_terminal() { "\r\x1b[K" } else { "" };
+                let _ = writeln!(io::stderr(), "{clear}{parting}");
+            }
             std::process::exit(if stop.is_well() { 0 } else { 128 + signal })
         });
         if waiter.is_err() {

@@ -195,7 +195,11 @@ fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(inner) = source {
-        text = format!("{text}: {inner}");
+        let said = inner.to_string();
+        // Some say what is below themselves.
+        if !text.ends_with(&said) {
+            text = format!("{text}: {said}");
+        }
         source = inner.source();
     }
     text

@@ -12,6 +12,10 @@ use crate::io::Io;
 const MERGE_CONFLICT: &str = "MergeConflict";
 /// How it is told that something published is not deleted at once.
 const DELETION_WORDS: &str = "must be proposed for deletion";
+/// How it is told that others came from a revision.
+const UPSTREAM_WORDS: &str = "referenced as upstream by";
+/// How it is told that an address is none to clone from.
+const ADDRESS_WORDS: &str = "is no place to clone from";
 /// The reasons of causes that a pipeline gives.
 const RENDERING: [&str; 4] = ["FunctionResult", "FunctionFailed", "FunctionUnusable", "RenderFailed"];
 /// How it is told that functions of a pipeline cannot be run.
@@ -85,6 +89,11 @@ impl Refusal {
         self.code == 404
     }
 
+    /// Whether it was more than the server takes.
+    pub fn is_too_large(&self) -> bool {
+        self.code == 413
+    }
+
     /// Whether somebody else was quicker.
     pub fn is_conflict(&self) -> bool {
         const WORDS: &str = "the object has been modified; please apply your changes to the latest version";
@@ -135,10 +144,14 @@ impl Refusal {
         }
         match (self.code, self.reason.as_str()) {
             // No rule forbids it, but the place of the revision in its life.
-            (403, _) if self.message.contains(DELETION_WORDS) => Code::Lifecycle,
+            (403, _) if self.message.contains(DELETION_WORDS) || self.message.contains(UPSTREAM_WORDS) => {
+                Code::Lifecycle
+            }
+            (403, _) if self.message.contains(ADDRESS_WORDS) => Code::Address,
             (401, _) => Code::Unauthorized,
             (403, _) => Code::Forbidden,
             (404, _) => Code::NotFound,
+            (413, _) => Code::Limit,
             (409, "AlreadyExists") => Code::AlreadyThere,
             (409, _) => Code::Lifecycle,
             (408 | 429 | 503 | 504, _) => Code::Unavailable,
@@ -149,9 +162,12 @@ impl Refusal {
 }
 
 impl Refusal {
-    /// Says what functions, or others whom the server asked, gave as their reasons. Conflicts are shown elsewhere.
+    /// Says what functions, or others whom the server asked, gave as their reasons, as far as the message does not say it. Conflicts
+    /// are shown elsewhere.
     pub fn tell_causes(&self, io: &mut Io<'_>) {
-        for cause in self.causes.iter().filter(|cause| cause.reason != MERGE_CONFLICT) {
+        let is_new =
+            |cause: &&Cause| cause.reason != MERGE_CONFLICT && !self.message.contains(cause.message.trim());
+        for cause in self.causes.iter().filter(is_new) {
             let place = if cause.field.is_empty() { String::new() } else { format!("{}: ", cause.field) };
             io.tell(&format!("  {place}{}", cause.message));
         }
@@ -178,6 +194,7 @@ impl From<Trouble> for Failure {
             (_, Code::Unauthorized) => {
                 failure.hint("the server does not know who you are: see the user of the kubeconfig")
             }
+            (_, Code::Limit) => failure.hint("limits are in bytes; of lanai serve it is maxBody"),
             (_, Code::Forbidden) => failure.hint("\"lanai doctor\" says what you may do"),
             (_, Code::Unreachable) => failure.hint("\"lanai doctor\" looks for the reason"),
             _ => failure,
@@ -209,7 +226,10 @@ mod tests {
         check(401, "Unauthorized", "", &[], Code::Unauthorized);
         check(403, "Forbidden", "x", &[], Code::Forbidden);
         check(403, "Forbidden", "published ones must be proposed for deletion", &[], Code::Lifecycle);
+        check(403, "Forbidden", "x, it is referenced as upstream by: y", &[], Code::Lifecycle);
+        check(403, "Forbidden", "x: a folder is no place to clone from", &[], Code::Address);
         check(404, "NotFound", "", &[], Code::NotFound);
+        check(413, "RequestEntityTooLarge", "", &[], Code::Limit);
         check(409, "AlreadyExists", "", &[], Code::AlreadyThere);
         check(409, "Conflict", "", &[], Code::Stale);
         check(422, "Invalid", "", &["FieldValueInvalid"], Code::Invalid);

@@ -17,7 +17,7 @@ use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConf
 use super::answer::{Refusal, Trouble};
 use super::flags::Connection;
 use super::patience::{self, Manner, Shown, Wait};
-use super::target::{Identity, Target, Trust};
+use super::target::{Identity, NAMESPACE, Target, Trust};
 use crate::failure::{Code, Failure};
 use crate::io::Io;
 use crate::persona::Persona;
@@ -32,6 +32,8 @@ const MAX_LINE: u64 = 64 << 20;
 const MAX_EVENTS: usize = 64;
 /// How often it is looked whether a watch is to end.
 const PAUSE: Duration = Duration::from_millis(100);
+/// From how many bytes on the server is asked first whether it takes them.
+const LARGE: usize = 1 << 20;
 /// From this level on, requests are told.
 const VERBOSE: u8 = 6;
 
@@ -247,8 +249,9 @@ impl Client {
         let prepared = self.prepare(request, &url)?;
         let (agent, base) = (self.agent.clone(), self.base.clone());
         let is_write = request.method != Method::Get;
+        let size = prepared.body().as_ref().map_or(0, Vec::len);
         let answer = self.patiently(&request.doing, is_write, io, move || {
-            let response = run(&agent, prepared).map_err(|error| unreachable_server(&base, &error))?;
+            let response = run(&agent, prepared).map_err(|error| broken(&base, &error, size))?;
             let code = response.status().as_u16();
             let warnings: Vec<String> = response
                 .headers()
@@ -268,7 +271,16 @@ impl Client {
             io.tell(&format!("Warning: {warning}"));
         }
         if !(200..300).contains(&code) {
-            return Err(Trouble::Refused(Refusal::of(code, &exchanged.body)));
+            let mut refusal = Refusal::of(code, &exchanged.body);
+            if refusal.is_too_large() {
+                let sent = format!("{} has {}: ", request.doing, megabytes(size));
+                refusal.message.insert_str(0, &sent);
+            }
+            let is_elsewhere = self.namespace != NAMESPACE && request.path.contains("/namespaces/");
+            if refusal.is_missing() && is_elsewhere && self.manner == Manner::Telling {
+                refusal.message = format!("{} in namespace \"{}\"", refusal.message, self.namespace);
+            }
+            return Err(Trouble::Refused(refusal));
         }
         Ok(exchanged)
     }
@@ -333,6 +345,15 @@ impl Client {
     }
 
     fn prepare(&self, request: &Request, url: &str) -> Result<http::Request<Option<Vec<u8>>>, Trouble> {
+        // The address of nothing is that of all.
+        if request.path.ends_with('/') || request.path.contains("//") {
+            return Err(Trouble::Refused(Refusal {
+                code: 400,
+                reason: "BadRequest".into(),
+                message: format!("{}: a name is empty; nothing was asked", request.doing.trim_end()),
+                causes: Vec::new(),
+            }));
+        }
         let mut builder = http::Request::builder().method(name(request.method)).uri(url);
         builder = builder.header(
             "Accept",
@@ -351,7 +372,11 @@ impl Client {
                     Method::Get | Method::Post | Method::Put | Method::Delete => "application/json",
                 };
                 builder = builder.header("Content-Type", kind);
-                Some(body.to_string().into_bytes())
+                let body = body.to_string().into_bytes();
+                if body.len() >= LARGE {
+                    builder = builder.header("Expect", "100-continue");
+                }
+                Some(body)
             }
             None => None,
         };
@@ -452,6 +477,33 @@ fn warning(header: &str) -> Option<String> {
     let text = header.strip_prefix("299 ")?.split_once('"')?.1;
     let text = text.strip_suffix('"').unwrap_or(text);
     Some(text.replace("\\\"", "\"").replace("\\\\", "\\"))
+}
+
+/// Why a body was not sent to the end. Servers that are not asked first end the connection where it is too much for them.
+fn broken(base: &str, error: &ureq::Error, size: usize) -> Trouble {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
+    match error {
+        ureq::Error::Io(cause)
+            if size >= LARGE && matches!(cause.kind(), BrokenPipe | ConnectionReset | ConnectionAborted) =>
+        {
+            Trouble::Refused(Refusal {
+                code: 413,
+                reason: "RequestEntityTooLarge".into(),
+                message: format!(
+                    "{base} ended the connection while {} were sent to it: that is more than it takes",
+                    megabytes(size)
+                ),
+                causes: Vec::new(),
+            })
+        }
+        _ => unreachable_server(base, error),
+    }
+}
+
+/// So many bytes, for people.
+fn megabytes(bytes: usize) -> String {
+    let tenths = bytes.saturating_mul(10).div_ceil(1 << 20);
+    format!("{}.{} MiB", tenths / 10, tenths % 10)
 }
 
 fn unreachable_server(base: &str, error: &ureq::Error) -> Trouble {

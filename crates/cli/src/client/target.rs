@@ -18,7 +18,7 @@ use crate::{places, serve};
 /// Where kubectl looks in a pod.
 const POD: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// The namespace if nobody says another one.
-const NAMESPACE: &str = "default";
+pub(super) const NAMESPACE: &str = "default";
 
 /// One server and one user.
 #[derive(Debug, Default)]
@@ -234,8 +234,18 @@ fn load(config: &mut Kubeconfig, flags: &Connection, io: &Io<'_>) -> Result<Sour
     }
     let list = io.environment.get(OsStr::new("KUBECONFIG")).filter(|list| !list.is_empty());
     if let Some(list) = list {
-        for file in std::env::split_paths(list).filter(|file| !file.as_os_str().is_empty()) {
-            config.add(&io.folder.join(file), Presence::Optional)?;
+        let files: Vec<PathBuf> = std::env::split_paths(list)
+            .filter(|file| !file.as_os_str().is_empty())
+            .map(|file| io.folder.join(file))
+            .collect();
+        if flags.server.is_none() && !files.iter().any(|file| file.exists()) {
+            let text =
+                format!("KUBECONFIG is {}, and there is no such file", Quoted(&list.to_string_lossy()));
+            return Err(Failure::of(Code::NoServer, text)
+                .hint("name one that is there, or unset KUBECONFIG to ask the server of this machine"));
+        }
+        for file in files {
+            config.add(&file, Presence::Optional)?;
         }
         return Ok(Source::Files(list.to_string_lossy().into_owned()));
     }

@@ -25,7 +25,7 @@ pub(super) fn checks(connection: &Connection, data: Option<&Path>, io: &Io<'_>) 
     let ours = data.map(|data| data.join(NAME));
     let files = files(connection, ours.as_deref(), io);
     let Some(first) = files.first() else {
-        return Found { check: Check::warning(NAME, "there is none", mend), place: Place::Local };
+        return Found { check: Check::warning(NAME, "there is none", mend), place: Place::Nowhere };
     };
     let shown = first.display();
     let check = match read(first) {

@@ -92,7 +92,14 @@ fn find(name: &str, io: &Io<'_>) -> Option<PathBuf> {
 /// The first line that a program says about itself; none where it is not there.
 fn version(name: &str, arguments: &[&str], io: &Io<'_>) -> Option<Result<String, String>> {
     let path = find(name, io)?;
+    // kubectl keeps what it learns, and nothing is to be left behind.
+    let cache = tempfile::tempdir().map_err(|error| error.to_string());
+    let cache = match cache {
+        Ok(cache) => cache,
+        Err(why) => return Some(Err(why)),
+    };
     let mut command = Command::new(&path).variables(io.environment.iter());
+    command = command.variable("KUBECACHEDIR", cache.path());
     for argument in arguments {
         command = command.argument(*argument);
     }

@@ -57,6 +57,8 @@ pub(super) struct Answering {
 /// What is known of the server before anybody asked it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
+    /// No file says where one is.
+    Nowhere,
     /// It is the server of the data directory, which need not run.
     Local,
     /// Somebody named it.
@@ -80,7 +82,12 @@ pub(super) fn reach(
         Err(Failure::Told(message)) => {
             let mend =
                 message.help().unwrap_or("mend the kubeconfig, or name another one with --kubeconfig FILE");
-            return (vec![Check::warning(NAME, message.text(), mend)], None);
+            // Where nobody said where a server is, there may be none.
+            let check = match place {
+                Place::Nowhere => Check::warning(NAME, message.text(), mend),
+                Place::Local | Place::Named => Check::problem(NAME, message.text(), mend),
+            };
+            return (vec![check], None);
         }
     };
     let answer = match client.probe("/version", io) {

@@ -118,7 +118,7 @@ fn package(
         async move { lanai_render::eval(package, step, options, evaluator, &mut *watch).await }
     })?;
     if io.stop.is_asked() {
-        return Err(Failure::of(Code::Interrupted, "interrupted: nothing was written"));
+        return Err(Failure::NobodyReads);
     }
     runtime.tell_shortfalls(io);
     let folder = eval.common.results_dir.as_deref();
@@ -197,7 +197,7 @@ fn stream(
         async move { lanai_render::eval_items(list.items, step, options, evaluator, &mut *watch).await }
     })?;
     if io.stop.is_asked() {
-        return Err(Failure::of(Code::Interrupted, "interrupted: nothing was written"));
+        return Err(Failure::NobodyReads);
     }
     runtime.tell_shortfalls(io);
     let folder = eval.common.results_dir.as_deref();

@@ -61,7 +61,7 @@ fn once(render: &Render, output: &Output, persona: Persona, io: &mut Io<'_>) -> 
         async move { lanai_render::render(package, options, evaluator, &mut *watch).await }
     })?;
     if io.stop.is_asked() {
-        return Err(Failure::of(Code::Interrupted, "interrupted: nothing was written"));
+        return Err(Failure::NobodyReads);
     }
     runtime.tell_shortfalls(io);
     if render.explain {

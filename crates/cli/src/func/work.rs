@@ -36,6 +36,7 @@ pub(super) fn watched<T: Send, F: Future<Output = T>>(
     let cannot =
         |error: std::io::Error| Failure::of(Code::Machine, format!("cannot start a thread: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(cannot)?;
+    let _parting = io.stop.parting("stopped: nothing was written");
     // What runs ends before the command does.
     let _busy = io.stop.busy();
     thread::scope(|scope| {

@@ -22,6 +22,7 @@ use crate::io::{Exit, Io};
 
 pub(super) fn run(get: &Get, dialect: Dialect, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let folder = io.folder.clone();
+    let parting = io.stop.parting("stopped: nothing was written");
     let mut address = Address::parse(&get.address, |path| is_repository(&folder.join(path)))?;
     if is_relative(&address.repo) {
         // A Kptfile means the same wherever a command runs.
@@ -58,6 +59,7 @@ pub(super) fn run(get: &Get, dialect: Dialect, io: &mut Io<'_>) -> Result<Exit, 
     if get.for_deployment {
         set_context(&mut package, &name)?;
     }
+    drop(parting);
     local::create(&destination, &package, io)?;
     io.tell(&format!("\nFetched {} package(s).", 1 + inside));
     if get.for_deployment {

@@ -27,6 +27,16 @@ impl fmt::Display for Wrong {
 /// # Errors
 /// The first field that is missing, unknown, there twice, or not what it must be.
 pub(super) fn report(root: NodeRef<'_>) -> Result<Report, Wrong> {
+    if root.target().kind() == Kind::Sequence {
+        // The decisions alone.
+        let conflicts = list(root)?.into_iter().map(decision).collect::<Result<_, _>>()?;
+        return Ok(Report {
+            package: String::new(),
+            updates: Vec::new(),
+            files: Files::default(),
+            conflicts,
+        });
+    }
     let what = "the report of an update: package, updates and conflicts";
     let root = Mapping::new(root, what, &["package", "updates", "files", "conflicts"])?;
     Ok(Report {
@@ -77,6 +87,25 @@ fn entry(node: NodeRef<'_>) -> Result<Entry, Wrong> {
         local: entry.maybe("local")?,
         chosen: entry.maybe("chosen")?.unwrap_or_default(),
         value: entry.maybe("value")?,
+    })
+}
+
+/// What is decided about a conflict, without what it is about.
+fn decision(node: NodeRef<'_>) -> Result<Entry, Wrong> {
+    let what = "a mapping with id, chosen and value";
+    let decision = Mapping::new(node, what, &["id", "package", "chosen", "value"])?;
+    Ok(Entry {
+        id: decision.text("id")?,
+        package: decision.maybe("package")?.unwrap_or_else(|| ".".into()),
+        file: String::new(),
+        resource: String::new(),
+        field: String::new(),
+        kind: String::new(),
+        original: None,
+        upstream: None,
+        local: None,
+        chosen: decision.maybe("chosen")?.unwrap_or_default(),
+        value: decision.maybe("value")?,
     })
 }
 

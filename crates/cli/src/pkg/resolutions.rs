@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lanai_merge::{ConflictId, Resolution, Take};
 use lanai_types::quote::Quoted;
-use lanai_yaml::Document;
+use lanai_yaml::{Document, Kind};
 
 use super::conflicts::{Entry, Report, Update};
 use super::handed;
@@ -57,7 +57,10 @@ impl Resolutions {
             printer,
             report,
             update_lines: lines("updates"),
-            conflict_lines: lines("conflicts"),
+            conflict_lines: match document.root().target().kind() {
+                Kind::Sequence => document.root().items().map(|item| item.position().line).collect(),
+                Kind::Mapping | Kind::Scalar | Kind::Alias => lines("conflicts"),
+            },
         })
     }
 
@@ -134,7 +137,9 @@ fn check(entry: &Entry, found: Option<&Entry>) -> Result<Option<Take>, String> {
         ("upstream", &entry.upstream, &found.upstream),
         ("local", &entry.local, &found.local),
     ];
-    if let Some((side, _, _)) = sides.iter().find(|(_, then, now)| then != now) {
+    // A decision without its values is about those that there are.
+    let is_bare = entry.kind.is_empty();
+    if let Some((side, _, _)) = sides.iter().find(|(_, then, now)| !is_bare && then != now) {
         return Err(format!("the {side} value is another one now"));
     }
     match (entry.chosen.as_str(), &entry.value) {

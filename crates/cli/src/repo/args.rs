@@ -33,7 +33,7 @@ pub(crate) enum RepoCommand {
 #[derive(Debug, Args)]
 pub(crate) struct Get {
     /// Their names; all where none is given
-    #[arg(value_name = "REPOSITORY", value_hint = names::REPOSITORY)]
+    #[arg(value_name = "REPOSITORY", value_hint = names::REPOSITORY, value_parser = names::given)]
     pub names: Vec<String>,
     #[command(flatten)]
     pub print: Print,
@@ -96,7 +96,7 @@ pub(crate) struct Unregister {
 #[derive(Debug, Args)]
 pub(crate) struct Sync {
     /// Their names
-    #[arg(value_name = "REPOSITORY", value_hint = names::REPOSITORY)]
+    #[arg(value_name = "REPOSITORY", value_hint = names::REPOSITORY, value_parser = names::given)]
     pub names: Vec<String>,
     /// All of the namespace
     #[arg(long)]

@@ -19,6 +19,8 @@ const SECRETS: Resource =
 const MIGRATION: &str = "porch.kpt.dev/v1alpha2-migration";
 /// How long it is waited for a repository, in seconds.
 const MAX_WAIT: &str = "120";
+/// The reason of a repository that does not go because something was not pushed yet.
+const HELD_UP: &str = "DraftsOnlyHere";
 /// How long it is waited until one that was deleted is gone, in seconds.
 const MAX_GOING: &str = "20";
 
@@ -208,12 +210,11 @@ pub(super) fn unregister(
     let is_waited_for = persona != Persona::Porchctl;
     let gone = if is_waited_for { is_gone(name, &going, client, io) } else { Ok(true) };
     if gone.is_err() && io.stop.is_asked() {
-        io.tell(&format!("stopped: {name} goes as soon as what waits was pushed; its Secret was left"));
+        io.tell(&format!("stopped: {name} goes as soon as the server is done with it; its Secret was left"));
     }
     if !gone? {
-        io.tell(&format!(
-            "{name} goes as soon as what waits was pushed; its Secret was left, and \"lanai repo get {name} -o yaml\" says what it waits for"
-        ));
+        let now = client.send(&Request::get(&path, format!("reading repository {name}")), io);
+        io.tell(&format!("{name} {}; its Secret was left", going_when(&now.unwrap_or_default())));
         return Ok(Exit::Success);
     }
     let spec = &object["spec"];
@@ -230,6 +231,16 @@ pub(super) fn unregister(
         io.print(&format!("{name} unregistered\n"))?;
     }
     Ok(Exit::Success)
+}
+
+/// When a repository goes that is deleted and still there.
+fn going_when(object: &Value) -> String {
+    let conditions = object["status"]["conditions"].as_array();
+    let ready = conditions.into_iter().flatten().find(|condition| condition["type"] == "Ready");
+    match ready.filter(|ready| ready["reason"] == HELD_UP).and_then(|ready| ready["message"].as_str()) {
+        Some(why) => format!("goes as soon as what waits was pushed: {why}"),
+        None => "goes as soon as the server is done with its remote, which does not answer yet".to_owned(),
+    }
 }
 
 /// Waits a while until a repository that was deleted is gone.
@@ -264,6 +275,18 @@ mod tests {
         check("https://h/o/blueprints/", "blueprints");
         check("git@h:blueprints.git", "blueprints");
         check("oci://h/o/images", "images");
+    }
+
+    #[test]
+    fn it_is_said_what_a_repository_waits_for_only_where_it_waits() {
+        let check = |reason: &str, expected: &str| {
+            let condition = json!({"type": "Ready", "reason": reason, "message": "1 draft is only here"});
+            let said = going_when(&json!({"status": {"conditions": [condition]}}));
+            assert!(said.contains(expected), "{said}");
+        };
+        check("DraftsOnlyHere", "what waits was pushed: 1 draft is only here");
+        check("Ready", "done with its remote");
+        assert!(!going_when(&Value::Null).contains("pushed"));
     }
 
     #[test]

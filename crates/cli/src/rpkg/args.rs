@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 use crate::client::Connection;
 use crate::listing::Print;
 use crate::names;
-use crate::output::Output;
+use crate::output::{Formats, Output};
 use crate::pkg::{Format, PolicyName};
 
 #[derive(Debug, Args)]
@@ -75,7 +76,7 @@ pub(crate) enum RpkgCommand {
 #[allow(clippy::doc_markdown, reason = "it is shown as help, not as markdown")]
 pub(crate) struct Get {
     /// Their names; all where none is given
-    #[arg(value_name = "PACKAGE_REVISION", value_hint = names::REVISION)]
+    #[arg(value_name = "PACKAGE_REVISION", value_hint = names::REVISION, value_parser = names::given)]
     pub names: Vec<String>,
     /// Those of a package: its name, with or without the folders above it
     #[arg(long, value_name = "PACKAGE")]
@@ -90,7 +91,7 @@ pub(crate) struct Get {
     #[arg(long, value_name = "REPOSITORY", value_hint = names::REPOSITORY)]
     pub repository: Option<String>,
     /// Those that are Draft, Proposed, Published or DeletionProposed
-    #[arg(long, value_name = "LIFECYCLE", value_parser = lifecycle)]
+    #[arg(long, value_name = "LIFECYCLE", value_parser = lifecycle(), ignore_case = true, hide_possible_values = true)]
     pub lifecycle: Option<String>,
     /// Print the Kptfile of one revision
     #[arg(long)]
@@ -106,7 +107,7 @@ pub(crate) struct Made {
     #[arg(long)]
     pub dry_run: bool,
     /// Print what was made: yaml, json, name, jsonpath=TEMPLATE
-    #[arg(short, long, value_name = "FORMAT", value_parser = Output::parse)]
+    #[arg(short, long, value_name = "FORMAT", value_parser = Formats, hide_possible_values = true)]
     pub output: Option<Output>,
 }
 
@@ -200,7 +201,7 @@ pub(crate) struct Push {
 #[derive(Debug, Args)]
 pub(crate) struct Edit {
     /// The draft
-    #[arg(value_name = "PACKAGE_REVISION", value_hint = names::REVISION)]
+    #[arg(value_name = "PACKAGE_REVISION", value_hint = names::REVISION, value_parser = names::given)]
     pub package: String,
     /// The files to edit; without any, all that hold resources
     #[arg(value_name = "FILE")]
@@ -214,7 +215,7 @@ pub(crate) struct Edit {
 #[derive(Debug, Args)]
 pub(crate) struct Many {
     /// The revisions
-    #[arg(value_name = "PACKAGE_REVISION", value_hint = names::REVISION)]
+    #[arg(value_name = "PACKAGE_REVISION", value_hint = names::REVISION, value_parser = names::given)]
     pub names: Vec<String>,
     /// Change nothing; say what would be done
     #[arg(long)]
@@ -268,12 +269,13 @@ pub(crate) struct Upgrade {
 #[derive(Debug, Args)]
 pub(crate) struct Diff {
     /// The revision
-    #[arg(value_name = "PACKAGE_REVISION", value_hint = names::REVISION)]
+    #[arg(value_name = "PACKAGE_REVISION", value_hint = names::REVISION, value_parser = names::given)]
     pub package: String,
     /// What to compare it with: upstream (the default), another revision, or a folder
     #[arg(
         value_name = "upstream|PACKAGE_REVISION|DIR",
         value_hint = names::REVISION,
+        value_parser = names::given,
         default_value = "upstream",
         hide_default_value = true
     )]
@@ -283,7 +285,11 @@ pub(crate) struct Diff {
 #[derive(Debug, Args)]
 pub(crate) struct Log {
     /// A revision, or REPOSITORY/PACKAGE
-    #[arg(value_name = "PACKAGE_REVISION|REPOSITORY/PACKAGE", value_hint = names::REVISION)]
+    #[arg(
+        value_name = "PACKAGE_REVISION|REPOSITORY/PACKAGE",
+        value_hint = names::REVISION,
+        value_parser = names::given
+    )]
     pub package: String,
     /// How to print it
     #[arg(short, long, value_enum, default_value_t = Format::Table)]
@@ -293,7 +299,7 @@ pub(crate) struct Log {
 #[derive(Debug, Args)]
 pub(crate) struct Blame {
     /// The revision
-    #[arg(value_name = "PACKAGE_REVISION", value_hint = names::REVISION)]
+    #[arg(value_name = "PACKAGE_REVISION", value_hint = names::REVISION, value_parser = names::given)]
     pub package: String,
     /// The file
     #[arg(value_name = "FILE")]
@@ -319,8 +325,10 @@ pub(crate) enum BlameFormat {
 }
 
 /// A place in the life of a revision, as the server spells it.
-fn lifecycle(text: &str) -> Result<String, String> {
+fn lifecycle() -> impl TypedValueParser<Value = String> {
     const ALL: [&str; 4] = ["Draft", "Proposed", "Published", "DeletionProposed"];
-    let found = ALL.into_iter().find(|one| one.eq_ignore_ascii_case(text));
-    found.map(str::to_owned).ok_or_else(|| format!("there are {}", ALL.join(", ")))
+    PossibleValuesParser::new(ALL).map(|text| {
+        let found = ALL.into_iter().find(|one| one.eq_ignore_ascii_case(&text));
+        found.map_or(text, str::to_owned)
+    })
 }

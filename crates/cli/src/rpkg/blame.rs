@@ -29,6 +29,13 @@ pub(super) fn run(blame: &Blame, server: &Server, io: &mut Io<'_>) -> Result<Exi
         server.get(&blame.package, io)?;
     }
     let Some(lines) = search.blame(&blame.package, io)? else {
+        let resources = server.resources(&blame.package, io)?;
+        if resources["spec"]["binaryResources"].get(&blame.file).is_some() {
+            return Err(Failure::of(
+                Code::Text,
+                format!("\"{}\" of {} is no text: it has no lines", blame.file, blame.package),
+            ));
+        }
         return Err(Failure::of(Code::Absent, format!("{} has no file \"{}\"", blame.package, blame.file)));
     };
     let content: String = lines.iter().map(|line| line.text.as_str()).collect();

@@ -1,5 +1,6 @@
 //! `init`, `clone` and `copy`.
 
+use lanai_types::quote::Quoted;
 use serde_json::{Value, json};
 
 use super::args::{CloneFrom, Copy, Init, Made};
@@ -11,6 +12,9 @@ use crate::persona::Persona;
 
 /// The annotation of the answer to a dry run: what would change in the files.
 const DRY_RUN_DIFF: &str = "lanai.dev/dry-run-diff";
+
+/// What can be cloned.
+const FORMS: &str = "name a revision (\"lanai rpkg get\" lists them), REPO.git/FOLDER@REF of a git repository, or oci://IMAGE";
 
 /// What a revision is made of.
 pub(super) enum Source {
@@ -78,9 +82,16 @@ pub(super) fn clone(clone: &CloneFrom, server: &Server, io: &mut Io<'_>) -> Resu
     };
     let repository =
         given(clone.repository.as_deref(), "--repository is required to specify downstream repository")?;
+    if server.persona != Persona::Porchctl && !is_name(source) && !is_address(source) {
+        return Err(
+            Failure::of(Code::Usage, format!("{} is no source of a package", Quoted(source))).hint(FORMS)
+        );
+    }
     let upstream = upstream(source, clone);
+    let is_reference = upstream.get("upstreamRef").is_some();
     let new = New { repository, package, workspace: &clone.workspace };
-    make(&spec(server.version, &new, Source::Clone(upstream)), &clone.made, server, io)
+    let made = make(&spec(server.version, &new, Source::Clone(upstream)), &clone.made, server, io);
+    made.map_err(|failure| if is_reference { failure.hint_if(Code::NotFound, FORMS) } else { failure })
 }
 
 pub(super) fn copy(copy: &Copy, server: &Server, io: &mut Io<'_>) -> Result<Exit, Failure> {
@@ -117,6 +128,11 @@ fn upstream(source: &str, clone: &CloneFrom) -> Value {
 /// Whether a text can be the name of a revision; all addresses have letters that names do not.
 fn is_name(source: &str) -> bool {
     source.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-".contains(&byte))
+}
+
+/// Whether a text can be the address of a repository of git, or of an image.
+fn is_address(source: &str) -> bool {
+    source.contains(':') || source.starts_with(['/', '.']) || source.contains(".git")
 }
 
 /// A folder of a git repository.
@@ -193,5 +209,9 @@ mod tests {
         check("https://h/r.git/a", "https://h/r.git", Some("a"), None);
         check("git@h:r.git/a@v1", "git@h:r.git", Some("a"), Some("v1"));
         check("https://h/r", "https://h/r", None, None);
+        for address in ["https://h/r", "git@h:r.git", "/srv/r", "../r.git", "r.git/a"] {
+            assert!(is_address(address), "{address}");
+        }
+        assert!(!is_address("Not A Source"));
     }
 }

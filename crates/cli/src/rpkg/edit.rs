@@ -85,7 +85,12 @@ fn sit(
                 }
             }
         }
-        match ask(edit, can_be_kept, io)? {
+        let kept = Quoted(&desk.folder.path().display().to_string()).to_string();
+        let parting =
+            io.stop.parting(format!("\nstopped: {name} was not changed; what was edited is in {kept}"));
+        let choice = ask(edit, can_be_kept, io)?;
+        drop(parting);
+        match choice {
             Choice::Keep => {
                 let saved = server.save(name, wanted, Dry::No, io);
                 saved.map_err(|trouble| push::refused(trouble, server.persona, io))?;
@@ -223,6 +228,7 @@ fn ask(edit: &Edit, can_be_kept: bool, io: &mut Io<'_>) -> Result<Choice, Failur
         if can_be_kept { "keep it? [y]es, [e]dit again, [n]o: " } else { "[e]dit again, or [n]o: " };
     io.tell_exactly(question);
     let mut line = String::new();
+    let _idle = io.stop.idle();
     // One character at a time: what comes behind the line is not ours.
     let read = BufReader::with_capacity(1, &mut *io.stdin).read_line(&mut line);
     read.map_err(|error| Failure::of(Code::File, format!("cannot read the answer: {}", cause(&error))))?;

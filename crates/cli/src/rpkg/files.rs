@@ -115,7 +115,7 @@ pub(super) fn create(folder: &Path, package: &Package, metadata: &str) -> Result
     let temporary =
         tempfile::Builder::new().prefix(".lanai-pull-").tempdir_in(parent).map_err(|error| cannot(&error))?;
     let mut builder = fs::DirBuilder::new();
-    builder.recursive(true).mode(0o750);
+    builder.recursive(true).mode(0o700);
     let write = |path: &str, content: &[u8]| {
         let place = temporary.path().join("files").join(path);
         builder.create(place.parent().unwrap_or(temporary.path()))?;

@@ -15,7 +15,9 @@ use crate::io::{Exit, Io};
 pub(super) fn run(pull: &Pull, server: &Server, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let name = given(pull.package.as_deref(), "PACKAGE is a required positional argument")?;
     let folder = pull.folder.as_deref().map(|folder| func::new_folder(folder, io)).transpose()?;
+    let parting = io.stop.parting("stopped: nothing was written");
     let resources = server.resources(name, io)?;
+    drop(parting);
     let package = files::package(&resources)?;
     let metadata = files::metadata(&resources)?;
     match folder {

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use lanai_krm::package::{OtherYaml, Placed, ReadOptions};
+use lanai_krm::package::{Mode, OtherYaml, Placed, ReadOptions};
 use lanai_krm::{Package, Resource};
 use lanai_types::SafePath;
+use lanai_types::quote::Quoted;
 use serde_json::{Value, json};
 
 use super::args::Push;
@@ -16,7 +17,7 @@ use crate::failure::{Code, Failure};
 use crate::func;
 use crate::io::{Exit, Io};
 use crate::persona::Persona;
-use crate::pkg::local::{self, LIMITS, Local, Purpose};
+use crate::pkg::local::{self, Local, Purpose};
 use crate::pkg::patch::{Labels, changes};
 
 /// What is pushed.
@@ -31,12 +32,13 @@ struct Content {
 pub(super) fn run(push: &Push, server: &Server, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let name = given(push.package.as_deref(), "PACKAGE name is a required positional argument")?;
     let dry = Dry::of(push.dry_run);
+    let parting = io.stop.parting("stopped: nothing was pushed");
     let mut object = match server.persona {
         // It sends what it has, whatever is there.
         Persona::Porchctl if reads_folder(push) => json!({"spec": {}}),
         Persona::Porchctl | Persona::Lanai | Persona::Kpt => server.resources(name, io)?,
     };
-    let content = match push.folder.as_deref() {
+    let mut content = match push.folder.as_deref() {
         Some(folder) if folder != Path::new("-") => from_folder(folder, name, server, io)?,
         given => {
             if given.is_none() {
@@ -46,12 +48,16 @@ pub(super) fn run(push: &Push, server: &Server, io: &mut Io<'_>) -> Result<Exit,
         }
     };
     let before = files::package(&object)?;
+    if content.folder.is_some() {
+        modes(&mut content.package, &before, name, server.persona, io)?;
+    }
     files::put(&content.package, &mut object);
     object["apiVersion"] = json!(RESOURCES.api_version());
     object["kind"] = json!(RESOURCES.kind);
     object["metadata"] = json!({
         "name": name, "namespace": server.client.namespace, "resourceVersion": content.version,
     });
+    drop(parting);
     let saved = match server.save(name, object, dry, io) {
         Ok(saved) => saved,
         Err(trouble) => {
@@ -107,12 +113,23 @@ fn from_folder(folder: &Path, name: &str, server: &Server, io: &mut Io<'_>) -> R
     let local = Local::open(folder, Purpose::Look, io)?;
     let mut package = local.package;
     let path: SafePath = METADATA.parse().map_err(|_| Failure::of(Code::Text, "no such path"))?;
-    let Some(metadata) = package.remove(&path) else { return Err(without_metadata(name, server)) };
+    let Some(metadata) = package.remove(&path) else {
+        if server.persona == Persona::Porchctl {
+            return Err(without_metadata(name, server));
+        }
+        let shown = folder.display().to_string();
+        return Err(Failure::of(
+            Code::Text,
+            format!("{} has no file {METADATA}: it is not known which state of {name} it is", Quoted(&shown)),
+        )
+        .hint(format!("push the folder that \"lanai rpkg pull {name} FOLDER\" made")));
+    };
     let metadata = String::from_utf8_lossy(metadata.content()).into_owned();
     let metadata = Resource::parse(&metadata)
         .map_err(|error| Failure::of(Code::Text, format!("{METADATA}: {error}")))?;
     if server.persona == Persona::Porchctl
-        && let Some((path, _)) = package.iter().find(|(_, file)| file.text().is_none())
+        && let Some((path, _)) =
+            package.iter().find(|(_, file)| file.mode() != Mode::Symlink && file.text().is_none())
     {
         return Err(Failure::of(
             Code::Text,
@@ -125,6 +142,49 @@ fn from_folder(folder: &Path, name: &str, server: &Server, io: &mut Io<'_>) -> R
     Ok(Content { package, version, folder: Some(local::absolute(folder, io)?) })
 }
 
+/// What files are beside their content cannot be pushed: links are refused, or left out as porchctl does, and where a file can be run
+/// here, it is said what becomes of that.
+fn modes(
+    package: &mut Package,
+    before: &Package,
+    name: &str,
+    persona: Persona,
+    io: &mut Io<'_>,
+) -> Result<(), Failure> {
+    let of = |package: &Package, mode: Mode| -> Vec<SafePath> {
+        let found = package.iter().filter(|(_, file)| file.mode() == mode);
+        found.map(|(path, _)| path.clone()).collect()
+    };
+    let links = of(package, Mode::Symlink);
+    if persona == Persona::Porchctl {
+        for link in &links {
+            package.remove(link);
+        }
+        return Ok(());
+    }
+    if !links.is_empty() {
+        let shown: Vec<String> = links.iter().map(|path| Quoted(path.as_str()).to_string()).collect();
+        return Err(Failure::of(
+            Code::File,
+            format!("{} cannot be pushed: the API of packages has no symbolic links", shown.join(", ")),
+        )
+        .hint(format!(
+            "put a file in its place, or remove it: links that {name} has on the server stay there"
+        )));
+    }
+    for path in of(package, Mode::Executable) {
+        let becomes = match before.get(&path) {
+            Some(_) => "that stays as the server has it",
+            None => "the server keeps it as a plain file",
+        };
+        io.tell(&format!(
+            "warning: {} can be run here; the API of packages does not say so, and {becomes}",
+            Quoted(path.as_str())
+        ));
+    }
+    Ok(())
+}
+
 /// The resources of a list. Files that hold none stay as the server has them.
 fn from_stdin(name: &str, object: &Value, server: &Server, io: &mut Io<'_>) -> Result<Content, Failure> {
     let list = func::read_list(io)?;
@@ -134,15 +194,8 @@ fn from_stdin(name: &str, object: &Value, server: &Server, io: &mut Io<'_>) -> R
     };
     let version = version(metadata, name, server)?;
     let options = ReadOptions { other_yaml: OtherYaml::Included, ..ReadOptions::default() };
-    let current = files::package(object)?;
-    let resources =
-        current.resource_files(options).map_err(|error| Failure::of(Code::Text, error.to_string()))?;
-    let mut package = Package::new(LIMITS);
-    for (path, file) in current.iter().filter(|(path, _)| !resources.contains(path)) {
-        package
-            .insert(path.clone(), file.clone())
-            .map_err(|error| Failure::of(Code::Text, error.to_string()))?;
-    }
+    // Over what is there: a file that held no resource is none of those that the list was made of.
+    let mut package = files::package(object)?;
     let items = list.items.iter().filter(|item| !is_metadata(item)).cloned();
     let placed = items.map(Placed::from_annotations).collect::<Result<Vec<_>, _>>();
     let placed = placed.map_err(|error| Failure::of(Code::Text, error.to_string()))?;

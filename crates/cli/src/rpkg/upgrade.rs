@@ -9,20 +9,18 @@ use super::ancestry::Revisions;
 use super::args::Upgrade;
 use super::create::{New, Source, given, spec};
 use super::discover;
-use super::many::{Problem, Said, each};
 use super::server::{Dry, Server, is_published, lifecycle, name_of, number, text};
 use crate::client::Trouble;
 use crate::failure::{Code, Failure};
 use crate::io::{Exit, Io};
 use crate::persona::Persona;
 use crate::pkg::{Entry, Files, Format, PolicyName, Report, Resolutions, Update};
-use crate::table;
 
 const STRATEGIES: [&str; 4] = ["resource-merge", "fast-forward", "force-delete-replace", "copy-merge"];
 /// The command that prints conflicts for `--resolve`.
 const PRINTER: &str = "lanai rpkg upgrade SOURCE_PACKAGE_REVISION -o yaml --dry-run";
-/// The label of the newest revision of a package.
-const LATEST: &str = "kpt.dev/latest-revision=true";
+/// What helps where a revision is not there.
+const LISTS: &str = "\"lanai rpkg get\" lists the revisions of the namespace; -n names another one";
 /// The annotation of the answer to a dry run: what would change in the files.
 const DRY_RUN_DIFF: &str = "lanai.dev/dry-run-diff";
 /// The workspace of a revision that is not made.
@@ -39,13 +37,14 @@ pub(super) fn run(upgrade: &Upgrade, server: &Server, io: &mut Io<'_>) -> Result
         ));
     }
     if upgrade.all {
-        return all(upgrade, server, io);
+        return super::upgrade_all::run(upgrade, server, io);
     }
     let source =
         given(upgrade.source.as_deref(), "SOURCE_PACKAGE_REVISION is a required positional argument")?;
     let dry = Dry::of(upgrade.dry_run);
     if upgrade.workspace.is_empty() && (dry == Dry::No || server.persona == Persona::Porchctl) {
-        return Err(Failure::of(Code::Usage, "workspace is required"));
+        return Err(Failure::of(Code::Usage, "workspace is required")
+            .hint("--workspace NAME names the new draft; --dry-run shows what would be in it"));
     }
     let revisions = Revisions::load(server, io)?;
     let plan = plan(source, upgrade.revision, &revisions)?;
@@ -90,31 +89,34 @@ pub(super) fn run(upgrade: &Upgrade, server: &Server, io: &mut Io<'_>) -> Result
 }
 
 /// What is merged with what.
-struct Plan {
-    local: Value,
-    old: String,
-    new: String,
+pub(super) struct Plan {
+    pub(super) local: Value,
+    pub(super) old: String,
+    pub(super) new: String,
     /// The number of the new upstream.
-    to: i64,
-    from: i64,
+    pub(super) to: i64,
+    pub(super) from: i64,
 }
 
-fn plan(source: &str, revision: i64, all: &Revisions) -> Result<Plan, Failure> {
+pub(super) fn plan(source: &str, revision: i64, all: &Revisions) -> Result<Plan, Failure> {
     let local = all.by_name.get(source);
-    let local = local
-        .ok_or_else(|| Failure::of(Code::NotFound, format!("could not find package revision {source}")))?;
+    let local = local.ok_or_else(|| {
+        Failure::of(Code::NotFound, format!("could not find package revision {source}")).hint(LISTS)
+    })?;
     if !is_published(local) {
         let state = lifecycle(local);
         return Err(Failure::of(
             Code::Lifecycle,
             format!("to upgrade a package, it must be in a published state, not \"{state}\""),
-        ));
+        )
+        .hint(format!("publish it first: lanai rpkg propose {source}, then lanai rpkg approve {source}")));
     }
     let package = text(&local["spec"], "packageName");
     let old = all.upstream(local).ok_or_else(|| {
         Failure::of(Code::Upstream, format!(
             "upstream source not found for package revision \"{package}\": no clone or upgrade type package revision was found in the history of the package"
         ))
+        .hint(format!("\"lanai rpkg log {source}\" shows what it was made of"))
     })?;
     let siblings = all.siblings(old);
     let new = match revision {
@@ -140,7 +142,7 @@ fn plan(source: &str, revision: i64, all: &Revisions) -> Result<Plan, Failure> {
 
 /// Whether somebody decided about conflicts.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Decided {
+pub(super) enum Decided {
     Yes,
     No,
 }
@@ -151,7 +153,7 @@ impl Plan {
     }
 
     /// The conflicts, as `lanai pkg update` prints them.
-    fn report(&self, conflicts: &Value, decided: Decided) -> Report {
+    pub(super) fn report(&self, conflicts: &Value, decided: Decided) -> Report {
         let entry = |conflict: &Value| {
             let maybe = |field: &str| conflict[field].as_str().map(String::from);
             let owned = |field: &str| text(conflict, field).to_owned();
@@ -183,7 +185,7 @@ impl Plan {
     }
 }
 
-fn make(
+pub(super) fn make(
     plan: &Plan,
     upgrade: &Upgrade,
     policy: PolicyName,
@@ -235,72 +237,7 @@ fn decisions(
     Ok(decided.into_values().flatten().map(one).collect())
 }
 
-/// Upgrades the newest revision of all packages that have a newer upstream, or shows which those are.
-fn all(upgrade: &Upgrade, server: &Server, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let is_preview = upgrade.dry_run || !upgrade.yes;
-    if upgrade.workspace.is_empty() && !is_preview {
-        return Err(Failure::of(Code::Usage, "workspace is required"));
-    }
-    let revisions = Revisions::load(server, io)?;
-    let labels = match &upgrade.selector {
-        Some(selector) => format!("{LATEST},{selector}"),
-        None => LATEST.to_owned(),
-    };
-    let fields: Vec<(&str, &str)> =
-        upgrade.repository.iter().map(|name| ("spec.repository", name.as_str())).collect();
-    let newest = server.list(&fields, Some(&labels), io)?;
-    if newest.is_empty() {
-        io.print("no published package is meant\n")?;
-        return Ok(Exit::Success);
-    }
-    let plans: Vec<Plan> = newest
-        .iter()
-        .filter_map(|object| plan(name_of(object), upgrade.revision, &revisions).ok())
-        .filter(|plan| plan.from < plan.to)
-        .collect();
-    if plans.is_empty() {
-        io.print("All downstream packages are up to date.\n")?;
-        return Ok(Exit::Success);
-    }
-    if !is_preview {
-        let names: Vec<String> = plans.iter().map(|plan| name_of(&plan.local).to_owned()).collect();
-        return each(&names, server, io, |name, io| {
-            let plan = plans.iter().find(|plan| name_of(&plan.local) == name);
-            let plan = plan.ok_or_else(|| Problem::Text(Code::NotFound, "it is not there".into()))?;
-            let object = make(plan, upgrade, upgrade.policy, &[], Dry::No, server, io)?;
-            let conflicts = object["status"]["conflicts"].as_array().map_or(0, Vec::len);
-            let remark =
-                if conflicts == 0 { String::new() } else { format!(", with {}", counted(conflicts)) };
-            Ok(Said::Result(format!("{name} upgraded to {}{remark}", name_of(&object))))
-        });
-    }
-    let mut rows = Vec::new();
-    for plan in &plans {
-        let rehearsed = make(plan, upgrade, upgrade.policy, &[], Dry::Run, server, io);
-        let outcome = match rehearsed {
-            Ok(object) => counted(object["status"]["conflicts"].as_array().map_or(0, Vec::len)),
-            Err(Trouble::Stopped) => {
-                io.tell(&format!(
-                    "stopped: {} of {} were looked at; nothing was made",
-                    rows.len(),
-                    plans.len()
-                ));
-                return Err(Trouble::Stopped.into());
-            }
-            Err(Trouble::Refused(refusal)) if !refusal.merge_conflicts().is_empty() => {
-                counted(refusal.merge_conflicts().len())
-            }
-            Err(trouble) => trouble.to_string().lines().next().unwrap_or_default().to_owned(),
-        };
-        let update = format!("v{}->v{}", plan.from, plan.to);
-        rows.push(vec![name_of(&plan.local).to_owned(), plan.new.clone(), update, outcome]);
-    }
-    io.print(&table::text(&["PACKAGE REVISION", "UPSTREAM", "UPDATE", "OUTCOME"], rows))?;
-    io.tell("nothing was made; --yes makes these revisions");
-    Ok(Exit::Success)
-}
-
-fn counted(conflicts: usize) -> String {
+pub(super) fn counted(conflicts: usize) -> String {
     match conflicts {
         0 => "no conflicts".into(),
         1 => "1 conflict".into(),

@@ -187,5 +187,6 @@ fn without_kubectl_the_tour_does_without() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&output.stderr));
     assert!(text.contains("There is no kubectl on PATH") && !text.contains("\nkubectl "), "{text}");
+    assert!(text.contains("--dir FOLDER keeps it") && !text.contains("Copy these lines"), "{text}");
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "nothing is left");
 }

@@ -121,6 +121,11 @@ fn the_code_of_an_error_is_that_of_its_cause() {
 }
 
 #[test]
+fn the_version_is_asked_for_as_with_kpt() {
+    assert_eq!(printed(&["version"]), format!("{}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
 fn other_names_have_no_codes() {
     for (name, arguments) in [
         ("kpt", ["fn", "render", "unknown"].as_slice()),

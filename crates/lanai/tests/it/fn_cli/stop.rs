@@ -1,7 +1,7 @@
 //! Commands that are ended early leave nothing behind.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
@@ -34,6 +34,7 @@ fn ended(desk: &Desk, name: &str, signal: Signal, seconds: &str) -> (Option<i32>
     while !said.contains("[RUNNING]") && lines.read_line(&mut said).expect("it is text") > 0 {}
     assert!(desk.path("web/.lanai-change/lock").is_file(), "it is locked while it runs: {said}");
     kill_process(Pid::from_child(&child), signal).expect("it runs");
+    let _ = lines.read_to_string(&mut said);
     let status = child.wait().expect("it ends");
     (status.code(), said)
 }
@@ -47,6 +48,7 @@ fn a_signal_leaves_no_lock_no_process_and_no_change() {
         let seconds = format!("7{}{}", std::process::id(), signal.as_raw());
         let (ended, said) = ended(&desk, name, signal, &seconds);
         assert_eq!(ended, Some(code), "{name}: {said}");
+        assert!(said.ends_with("\nstopped: nothing was written\n"), "{name}: {said}");
         assert!(!desk.path("web/.lanai-change").exists(), "{name}");
         assert!(!desk.read("web/Kptfile").contains("status"), "{name}: {}", desk.read("web/Kptfile"));
         assert_eq!(desk.read("web/settings.yaml"), CONFIG);

@@ -258,6 +258,7 @@ fn resources_and_rules_that_are_none() {
 
 /// Decisions that are none: the line is named.
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table of what is refused")]
 fn decisions() {
     let world = World::with_web();
     world.get_web();
@@ -274,7 +275,7 @@ fn decisions() {
     };
     let needed = "where the report of an update: package, updates and conflicts is needed";
     check("", &format!("decisions: line 1, column 1: there is nothing, {needed}"));
-    check("\n- a\n", &format!("decisions: line 2, column 1: there is a list, {needed}"));
+    check("\n- {}\n", "decisions: line 2, column 3: the field \"id\" is missing");
     check("hello\n", &format!("decisions: line 1, column 1: there is the value \"hello\", {needed}"));
     check("package: web\n", "decisions: line 1, column 1: the field \"updates\" is missing");
     check(

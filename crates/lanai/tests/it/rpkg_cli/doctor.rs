@@ -143,3 +143,27 @@ fn repositories_and_functions_that_cannot_be_used_are_told() {
         world.ok(&["repo", "unreg", name, "-n", "ill"]);
     }
 }
+
+#[test]
+fn a_certificate_that_is_none_is_a_problem_and_nothing_is_left_behind() {
+    let world = World::shared();
+    let config = fs::read_to_string(world.path("data/kubeconfig")).expect("it is there");
+    let data = config.lines().find_map(|line| line.trim().strip_prefix("certificate-authority-data: "));
+    let broken = config.replace(data.expect("it has one"), "bm8gY2VydGlmaWNhdGU=");
+    fs::write(world.path("broken-ca"), broken).expect("it can be written");
+    let home = world.path("home-of-doctor");
+    fs::create_dir(&home).expect("it is new");
+    let path = world.path("broken-ca").display().to_string();
+    let mut command = world.command(&["doctor", "--kubeconfig", &path]);
+    command.env("HOME", &home);
+    check(&super::world::seen(command, ""), 1, &["problem ", "server: ", "certificate of the authority"]);
+    assert!(!home.join(".kube").exists(), "kubectl keeps nothing");
+    let mut missing = world.command(&["rpkg", "get"]);
+    missing.env("KUBECONFIG", "/missing");
+    let missing = super::world::seen(missing, "");
+    assert!(
+        missing.code == Some(1)
+            && missing.stderr.contains("KUBECONFIG is \"/missing\", and there is no such file"),
+        "{missing:?}"
+    );
+}

@@ -26,7 +26,7 @@ fn files_go_to_a_folder_and_back() {
     let shown = folder.display().to_string();
     expect(&world.run(&["rpkg", "pull", &name, &shown]), 0, "", "");
     let mode = |path: &std::path::Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
-    assert_eq!((mode(&folder), mode(&folder.join("Kptfile"))), (0o750, 0o600));
+    assert_eq!((mode(&folder), mode(&folder.join("Kptfile"))), (0o700, 0o600));
     let metadata = fs::read_to_string(folder.join(".KptRevisionMetadata")).expect("it is there");
     assert!(metadata.starts_with("apiVersion: \"\"\nkind: KptRevisionMetadata\nmetadata:\n  name: pulled.web.v1\n  namespace: default\n  creationTimestamp: "), "{metadata}");
     let there =
@@ -70,8 +70,15 @@ fn files_go_to_a_folder_and_back() {
     let late = world.run(&["rpkg", "push", &name, &shown]);
     assert!(late.code == Some(1) && late.stderr.contains("the object has been modified"), "{late:?}");
     fs::remove_file(folder.join(".KptRevisionMetadata")).expect("it is there");
-    let lost = "error: \".KptRevisionMetadata\" not found in PackageRevisionResources 'default/pulled.web.v1'\nuse \"lanai rpkg pull\" to download the remote package metadata before pushing\n";
-    expect(&world.run(&["rpkg", "push", &name, &shown]), 1, "", lost);
+    let lost = format!(
+        "error: \"{shown}\" has no file .KptRevisionMetadata: it is not known which state of pulled.web.v1 it is\nhint: push the folder that \"lanai rpkg pull pulled.web.v1 FOLDER\" made\n"
+    );
+    expect(&world.run(&["rpkg", "push", &name, &shown]), 1, "", &lost);
+    let lost = world.porchctl(&["rpkg", "push", &name, &shown]);
+    assert!(
+        lost.code == Some(1) && lost.stderr.contains("not found in PackageRevisionResources"),
+        "{lost:?}"
+    );
 }
 
 #[test]
@@ -94,7 +101,8 @@ fn a_list_of_resources_goes_out_and_in() {
     let late = seen(world.command(&["rpkg", "push", &name, "-"]), &changed);
     assert!(late.code == Some(1) && late.stderr.contains("the object has been modified"), "{late:?}");
     let without = seen(world.command(&["rpkg", "push", &name]), &changed);
-    assert!(without.code == Some(1) && without.stderr.contains("write - to read"), "{without:?}");
+    assert!(without.code == Some(2) && without.stderr.contains("write - to read"), "{without:?}");
+    assert!(without.stderr.contains("Usage: lanai rpkg push"), "{without:?}");
     let old =
         seen(world.command_as("porchctl", &["rpkg", "push", &name]), &world.ok(&["rpkg", "pull", &name]));
     assert_eq!((old.code, old.stdout.as_str()), (Some(0), "streamed.web.v1 pushed\n"));
@@ -148,9 +156,11 @@ fn a_draft_is_edited_and_kept_when_somebody_says_so() {
     let world = World::shared();
     let name = draft(&world, "edited");
     world.put(&name, &[("map.yaml", MAP)]);
+    let desks = world.path("edited-desks");
+    fs::create_dir(&desks).expect("it is new");
     let edit = |editor: &str, arguments: &[&str], answer: &str| {
         let mut command = world.command(&[&["rpkg", "edit", &name], arguments].concat());
-        command.env("EDITOR", editor);
+        command.env("EDITOR", editor).env("TMPDIR", &desks);
         seen(command, answer)
     };
     let untouched = edit("true", &[], "");
@@ -186,4 +196,78 @@ fn a_draft_is_edited_and_kept_when_somebody_says_so() {
         published.stderr.contains("only drafts are edited") && published.stderr.contains("rpkg copy"),
         "{published:?}"
     );
+}
+
+#[test]
+fn files_without_resources_stay_when_a_list_is_pushed() {
+    let world = World::shared();
+    let name = draft(&world, "trivial");
+    let files = [
+        ("empty.yaml", ""),
+        ("comment.yaml", "# nothing yet\n"),
+        ("marker.yaml", "---\n"),
+        ("map.yaml", MAP),
+        ("gone.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: gone\n"),
+    ];
+    world.put(&name, &files);
+    let list = world.ok(&["rpkg", "pull", &name]);
+    expect(&seen(world.command(&["rpkg", "push", &name, "-"]), &list), 0, "trivial.web.v1 pushed\n", "");
+    let folder = world.path("trivial-folder");
+    world.ok(&["rpkg", "pull", &name, &folder.display().to_string()]);
+    for (path, text) in files {
+        assert_eq!(fs::read_to_string(folder.join(path)).expect(path), text, "{path}");
+    }
+    // A resource that is left out goes, with its file.
+    let list = world.ok(&["rpkg", "pull", &name]);
+    let at = list.find("  name: gone\n").expect("it is there");
+    let from = list[..at].rfind("\n- ").expect("an item") + 1;
+    let to = list[at..].find("\n- ").map_or(list.len(), |end| at + end + 1);
+    let shorter = format!("{}{}", &list[..from], &list[to..]);
+    expect(&seen(world.command(&["rpkg", "push", &name, "-"]), &shorter), 0, "trivial.web.v1 pushed\n", "");
+    let left = world.path("trivial-left");
+    world.ok(&["rpkg", "pull", &name, &left.display().to_string()]);
+    assert!(!left.join("gone.yaml").exists() && left.join("empty.yaml").exists());
+}
+
+#[test]
+fn what_a_push_cannot_keep_is_told() {
+    let world = World::shared();
+    let name = draft(&world, "modes");
+    let folder = world.path("modes-folder");
+    let shown = folder.display().to_string();
+    world.ok(&["rpkg", "pull", &name, &shown]);
+    fs::write(folder.join("run.sh"), "#!/bin/sh\n").expect("it can be written");
+    fs::set_permissions(folder.join("run.sh"), fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let warned = world.run(&["rpkg", "push", &name, &shown]);
+    let warning = "warning: \"run.sh\" can be run here; the API of packages does not say so, and the server keeps it as a plain file\n";
+    expect(&warned, 0, "modes.web.v1 pushed\n", warning);
+    std::os::unix::fs::symlink("Kptfile", folder.join("link")).expect("it is new");
+    let refused = world.run(&["rpkg", "push", &name, &shown]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""), "{refused:?}");
+    assert!(refused.stderr.contains("error: \"link\" cannot be pushed"), "{refused:?}");
+    assert!(!world.ok(&["rpkg", "pull", &name]).contains("link"), "nothing was pushed");
+    let left_out = world.porchctl(&["rpkg", "push", &name, &shown]);
+    assert_eq!((left_out.code, left_out.stdout.as_str()), (Some(0), "modes.web.v1 pushed\n"));
+    let again = world.path("modes-again");
+    world.ok(&["rpkg", "pull", &name, &again.display().to_string()]);
+    assert!(again.join("run.sh").exists() && !again.join("link").exists());
+}
+
+#[test]
+fn a_push_that_is_too_large_says_how_large_and_what_the_limit_is() {
+    let world = World::shared();
+    let name = draft(&world, "heavy");
+    let folder = world.path("heavy-folder");
+    let shown = folder.display().to_string();
+    world.ok(&["rpkg", "pull", &name, &shown]);
+    fs::write(folder.join("large.txt"), "x".repeat(7 << 20)).expect("it can be written");
+    let output = world.command(&["rpkg", "push", &name, &shown]).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for word in ["7.1 MiB", "limit is 6291456", "LNA1207"] {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+    // What is below the limit is asked for beforehand, too, and goes through.
+    fs::write(folder.join("large.txt"), "x".repeat(2 << 20)).expect("it can be written");
+    world.ok(&["rpkg", "push", &name, &shown]);
 }

@@ -66,3 +66,20 @@ fn it_can_be_seen_who_set_what() {
     check(&["hfleet.none.c", "map.yaml"], "packagerevisions.porch.kpt.dev \"hfleet.none.c\" not found");
     check(&["hfleet.shop.c", "map.yaml", "data.none"], "none");
 }
+
+#[test]
+fn what_is_no_text_has_no_lines() {
+    let world = World::shared();
+    world.repository("pictures");
+    world.ok(&["rpkg", "init", "app", "--repository", "pictures", "--workspace", "v1"]);
+    let folder = world.path("pictures-folder");
+    let shown = folder.display().to_string();
+    world.ok(&["rpkg", "pull", "pictures.app.v1", &shown]);
+    std::fs::write(folder.join("logo.png"), [0x89, 0xff, 0x00]).expect("it can be written");
+    world.ok(&["rpkg", "push", "pictures.app.v1", &shown]);
+    let seen = world.run(&["rpkg", "blame", "pictures.app.v1", "logo.png"]);
+    assert!(
+        seen.code == Some(1) && seen.stderr.contains("\"logo.png\" of pictures.app.v1 is no text"),
+        "{seen:?}"
+    );
+}

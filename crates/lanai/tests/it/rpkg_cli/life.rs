@@ -23,9 +23,11 @@ fn what_functions_said_is_told_when_a_revision_is_refused() {
 #[test]
 fn without_a_name_nothing_is_done_and_that_is_said() {
     let world = World::shared();
-    let text = "error: PACKAGE_REVISION is a required positional argument\nhint: \"lanai rpkg get\" lists the revisions\n";
+    let text = "error: PACKAGE_REVISION is a required positional argument\nhint: \"lanai rpkg get\" lists the revisions\nUsage: lanai rpkg ";
     for command in ["propose", "approve", "reject", "propose-delete", "del"] {
-        expect(&world.run(&["rpkg", command]), 1, "", text);
+        let seen = world.run(&["rpkg", command]);
+        assert_eq!((seen.code, seen.stdout.as_str()), (Some(2), ""), "{seen:?}");
+        assert!(seen.stderr.starts_with(&format!("{text}{command} ")), "{seen:?}");
     }
 }
 
@@ -104,7 +106,12 @@ fn a_package_is_made_published_and_deleted() {
 fn what_is_missing_is_asked_for() {
     let world = World::shared();
     let check = |arguments: &[&str], expected: &str| {
-        expect(&world.run(&[&["rpkg"], arguments].concat()), 1, "", &format!("error: {expected}\n"));
+        let seen = world.run(&[&["rpkg"], arguments].concat());
+        let is_there = expected.contains(" not found");
+        assert_eq!(seen.code, Some(if is_there { 1 } else { 2 }), "{seen:?}");
+        assert_eq!(seen.stderr.lines().next(), Some(format!("error: {expected}").as_str()), "{seen:?}");
+        let usage = format!("Usage: lanai rpkg {} ", arguments[0]);
+        assert_eq!(seen.stderr.contains(&usage), !is_there, "{seen:?}");
     };
     check(&["init"], "PACKAGE_NAME is a required positional argument");
     check(&["init", "p"], "--repository is required to specify target repository");
@@ -190,4 +197,58 @@ fn packages_are_cloned_and_copied() {
     let address = format!("{}/base@base/v1", world.path("git/cloned.git").display());
     let seen = world.run(&["rpkg", "clone", &address, "other", "--repository", "cloned", "--workspace", "w"]);
     assert!(seen.code == Some(1) && seen.stderr.contains("cannot clone Git repository"), "{seen:?}");
+}
+
+#[test]
+fn empty_names_stand_for_nothing() {
+    let world = World::shared();
+    world.repository("unnamed");
+    world.ok(&["rpkg", "init", "a", "--repository", "unnamed", "--workspace", "v1"]);
+    let commands: [&[&str]; 12] = [
+        &["rpkg", "del", ""],
+        &["rpkg", "del", "unnamed.a.v1", ""],
+        &["rpkg", "propose", ""],
+        &["rpkg", "approve", " "],
+        &["rpkg", "get", ""],
+        &["rpkg", "edit", ""],
+        &["rpkg", "diff", ""],
+        &["rpkg", "log", ""],
+        &["rpkg", "blame", "", "Kptfile"],
+        &["rpkg", "pull", ""],
+        &["repo", "sync", ""],
+        &["repo", "unreg", ""],
+    ];
+    for command in commands {
+        let seen = world.run(command);
+        assert_eq!((seen.code, seen.stdout.as_str()), (Some(2), ""), "{command:?}: {seen:?}");
+        let ported = world.porchctl(command);
+        assert_eq!((ported.code, ported.stdout.as_str()), (Some(1), ""), "{command:?}: {ported:?}");
+    }
+    assert!(world.ok(&["rpkg", "get", "--repository", "unnamed"]).contains("unnamed.a.v1"));
+}
+
+#[test]
+fn refusals_have_the_page_of_their_cause() {
+    let world = World::shared();
+    world.repository("cause");
+    let first = world.package("cause", "base", "v1", &[]);
+    world.ok(&["rpkg", "clone", &first, "shop", "--repository", "cause", "--workspace", "v1"]);
+    world.ok(&["rpkg", "propose-delete", &first]);
+    let code = |arguments: &[&str]| {
+        let output = world.command(arguments).output().expect("it runs");
+        assert_ne!(output.status.code(), Some(0), "{arguments:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let used = code(&["rpkg", "del", &first]);
+    assert!(used.contains("referenced as upstream by") && used.contains("LNA1509"), "{used}");
+    let place = format!("file://{}/git/cause.git", world.path("").display());
+    let local = code(&["rpkg", "clone", &place, "x", "--repository", "cause"]);
+    assert!(local.contains("no place to clone from") && local.contains("LNA1206"), "{local}");
+    let nonsense = code(&["rpkg", "clone", "Not A Source", "x", "--repository", "cause"]);
+    assert!(nonsense.contains("is no source of a package") && nonsense.contains("oci://IMAGE"), "{nonsense}");
+    let missing = code(&["rpkg", "clone", "cause.none.v1", "x", "--repository", "cause"]);
+    assert!(missing.contains("REPO.git/FOLDER@REF"), "{missing}");
+    world.namespace("cause-elsewhere");
+    let elsewhere = code(&["rpkg", "get", "a.b.c", "-n", "cause-elsewhere"]);
+    assert!(elsewhere.contains("not found in namespace \"cause-elsewhere\""), "{elsewhere}");
 }

@@ -125,7 +125,10 @@ fn lists_are_sorted_as_asked() {
     let drafts = world.ok(&["rpkg", "get", "--repository", "sorted", "--lifecycle", "draft", "-o", "name"]);
     assert_eq!(drafts.lines().count(), 3, "{drafts}");
     let none = world.run(&["rpkg", "get", "--lifecycle", "open"]);
-    assert!(none.code == Some(2) && none.stderr.contains("there are Draft, Proposed, Published"), "{none:?}");
+    assert!(
+        none.code == Some(2) && none.stderr.contains("[possible values: Draft, Proposed, Published"),
+        "{none:?}"
+    );
 }
 
 #[test]
@@ -155,4 +158,27 @@ fn shells_complete_names_from_the_server() {
     check("rpkg -n nobodys delete typed.", "");
     check("rpkg clone a b --repository = typ", "typed");
     check("rpkg pro", "propose propose-delete propose-del");
+}
+
+#[test]
+fn a_watch_of_some_is_about_those_alone() {
+    let world = World::shared();
+    world.repository("seen");
+    for package in ["a", "b", "c"] {
+        world.ok(&["rpkg", "init", package, "--repository", "seen", "--workspace", "v1"]);
+    }
+    let missing = world.run(&["rpkg", "get", "-w", "seen.none.v1"]);
+    assert!(missing.code == Some(1) && missing.stderr.contains("\"seen.none.v1\" not found"), "{missing:?}");
+    let mut command = world.command(&["rpkg", "get", "-w", "seen.a.v1", "seen.b.v1", "-o", "name"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("it is a pipe")).lines();
+    let mut next = || lines.next().expect("a line").expect("it is text");
+    let first = [next(), next()];
+    world.ok(&["rpkg", "propose", "seen.c.v1", "seen.b.v1"]);
+    let then = next();
+    let _ = child.kill();
+    let _ = child.wait();
+    let name = |package: &str| format!("packagerevision.porch.kpt.dev/seen.{package}.v1");
+    assert_eq!(first, [name("a"), name("b")]);
+    assert_eq!(then, name("b"), "the third one changed before it, and is not meant");
 }

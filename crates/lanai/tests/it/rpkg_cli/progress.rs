@@ -102,3 +102,42 @@ fn it_is_said_how_far_a_command_came() {
     assert!(said.ends_with("stopped: x is registered; whether it can be used is not known yet\n"), "{said}");
     assert_eq!(code, Some(130));
 }
+
+#[test]
+fn what_was_not_done_is_said_at_the_end() {
+    let world = World::shared();
+    let address = server(|_| None);
+    let folder = world.path("never-pulled").display().to_string();
+    let pull = ["rpkg", "pull", "a", &folder, "--server", &address];
+    let (said, code) = interrupted(&world, &pull, "fetching the files of a");
+    assert_eq!(said, "fetching the files of a\nstopped: nothing was written\n");
+    assert_eq!(code, Some(130));
+}
+
+#[test]
+fn an_edit_that_is_left_at_the_question_is_found_again() {
+    let world = World::shared();
+    world.repository("left");
+    world.ok(&["rpkg", "init", "web", "--repository", "left", "--workspace", "v1"]);
+    let desks = world.path("left-desks");
+    std::fs::create_dir(&desks).expect("it is new");
+    let mut command = world.command(&["rpkg", "edit", "left.web.v1", "Kptfile"]);
+    command.env("EDITOR", "sed -i s/sample/better/").env("TMPDIR", &desks);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let mut notes = child.stderr.take().expect("it is a pipe");
+    let mut said = Vec::new();
+    while !said.ends_with(b"[n]o: ") {
+        let mut letter = [0];
+        assert_eq!(notes.read(&mut letter).expect("it says something"), 1, "{said:?}");
+        said.extend(letter);
+    }
+    interrupt(&child);
+    let mut rest = String::new();
+    notes.read_to_string(&mut rest).expect("it is text");
+    assert_eq!(child.wait().expect("it ends").code(), Some(130), "{rest}");
+    let place = rest.split("what was edited is in \"").nth(1).and_then(|rest| rest.split('"').next());
+    let place = std::path::PathBuf::from(place.unwrap_or_else(|| panic!("it is named: {rest}")));
+    let edited = std::fs::read_to_string(place.join("Kptfile")).expect("it is there");
+    assert!(place.starts_with(&desks) && edited.contains("better description"), "{edited}");
+}

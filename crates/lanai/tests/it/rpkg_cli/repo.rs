@@ -94,7 +94,7 @@ fn what_makes_no_sense_is_refused() {
     let check = |arguments: &[&str], expected: &str, porchctl: &str| {
         let all = [&["repo"], arguments].concat();
         let seen = world.run(&all);
-        assert_eq!((seen.code, seen.stdout.as_str()), (Some(1), ""), "{seen:?}");
+        assert_eq!((seen.code, seen.stdout.as_str()), (Some(2), ""), "{seen:?}");
         let first = seen.stderr.lines().next().unwrap_or_default();
         assert_eq!(first, format!("error: {expected}"));
         expect(&world.porchctl(&all), 1, "", porchctl);
@@ -112,6 +112,11 @@ fn what_makes_no_sense_is_refused() {
     check(&["sync"], text, &format!("error: {text}\n"));
     let text = "invalid --run-once value";
     check(&["sync", "r", "--run-once", "soon"], text, &format!("error: {text}\n"));
+    let seen = world.run(&["repo", "reg", "not-a-url"]);
+    assert_eq!((seen.code, seen.stdout.as_str()), (Some(1), ""), "{seen:?}");
+    assert!(seen.stderr.contains("neither a URL nor a path"), "{seen:?}");
+    assert_eq!(seen.stderr.matches("neither a URL").count(), 1, "it is said once: {seen:?}");
+    assert_eq!(world.run(&["repo", "get", "not-a-url"]).code, Some(1), "it is not registered");
     let fetching =
         "Error fetching repository \"none\": repositories.config.porch.kpt.dev \"none\" not found\n";
     let seen = world.porchctl(&["repo", "sync", "none"]);

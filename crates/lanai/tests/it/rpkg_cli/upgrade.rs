@@ -55,6 +55,11 @@ fn an_upgrade_shows_conflicts_and_takes_decisions() {
     assert_eq!(refused.code, Some(3), "{refused:?}");
     assert!(refused.stdout.contains(id) && refused.stderr.contains("--resolve FILE"), "{refused:?}");
 
+    let alone = world.path("alone.yaml");
+    fs::write(&alone, format!("- id: {id}\n  chosen: value\n  value: error\n")).expect("it can be written");
+    let alone = alone.display().to_string();
+    world.ok(&["rpkg", "upgrade", &name, "--workspace", "l", "--policy", "fail", "--resolve", &alone]);
+    assert!(world.ok(&["rpkg", "pull", "ufleet.shop.l"]).contains("level: error"), "the list decides");
     let report = world.ok(&["rpkg", "upgrade", &name, "--dry-run", "-o", "yaml"]);
     let file = world.path("decided.yaml");
     let stale = report.replace("local: debug", "local: trace");
@@ -80,10 +85,13 @@ fn what_cannot_be_upgraded_is_refused() {
     let world = World::shared();
     let name = shop(&world, "vblue", "vfleet");
     let check = |arguments: &[&str], expected: &str| {
-        let run = |seen: &super::world::Seen, told: &str| expect(seen, 1, "", told);
         let all = [&["rpkg", "upgrade"], arguments].concat();
-        run(&world.run(&all), &format!("error: {expected}\n"));
-        run(&world.porchctl(&all), &format!("Error: {expected} \n"));
+        let seen = world.run(&all);
+        assert_eq!(seen.stderr.lines().next(), Some(format!("error: {expected}").as_str()), "{seen:?}");
+        let is_usage = seen.stderr.contains("Usage: lanai rpkg upgrade");
+        assert_eq!(seen.code, Some(if is_usage { 2 } else { 1 }), "{seen:?}");
+        assert!(is_usage || seen.stderr.contains("hint: ") || expected.contains("revision 9"), "{seen:?}");
+        expect(&world.porchctl(&all), 1, "", &format!("Error: {expected} \n"));
     };
     check(&[&name], "workspace is required");
     check(&["vfleet.none.a", "--workspace", "b"], "could not find package revision vfleet.none.a");
@@ -135,6 +143,35 @@ fn all_that_can_be_upgraded_is_shown_before_it_is_done() {
     );
     assert_eq!(shown.stderr, "nothing was made; --yes makes these revisions\n");
     assert!(!world.ok(&["rpkg", "get", "--repository", "afleet"]).contains("next"));
+    let bare = world.run(&["rpkg", "upgrade", "--all", "--repository", "afleet"]);
+    assert_eq!(bare.stderr, "nothing was made; --yes --workspace NAME makes these revisions\n");
+    let rehearsed = world.run(&[&all[..], &["--dry-run", "--yes"]].concat());
+    assert_eq!(rehearsed.stderr, "nothing was made: it was a dry run\n");
+    let listed = world.ok(&[&all[..], &["-o", "json"]].concat());
+    let listed: serde_json::Value = serde_json::from_str(&listed).expect("it is JSON");
+    assert_eq!(listed[0]["packageRevision"], "afleet.shop.a");
+    assert_eq!((&listed[0]["conflicts"], &listed[0]["to"]), (&1.into(), &2.into()));
+    assert!(
+        world.ok(&[&all[..], &["-o", "yaml"]].concat()).starts_with("- packageRevision: afleet.shop.a\n")
+    );
+
+    // Where nobody decides, nothing is made, and it is said how to.
+    let undecided = world.run(&[&all[..], &["--yes", "--policy", "fail"]].concat());
+    assert_eq!(undecided.code, Some(3), "{undecided:?}");
+    assert!(undecided.stdout.contains("map.yaml:ConfigMap/app#data.level"), "{undecided:?}");
+    assert!(
+        undecided.stderr.contains("lanai rpkg upgrade afleet.shop.a --workspace next --resolve FILE"),
+        "{undecided:?}"
+    );
+    assert!(!world.ok(&["rpkg", "get", "--repository", "afleet"]).contains("next"));
+
     let done = world.ok(&[&all[..], &["--yes"]].concat());
     assert_eq!(done, "afleet.shop.a upgraded to afleet.shop.next, with 1 conflict\n");
+    // What is in a draft already is not offered again.
+    let again = world.run(&all);
+    assert!(again.stdout.contains("in draft afleet.shop.next"), "{again:?}");
+    assert_eq!(again.stderr, "nothing was made; all of them are in drafts\n");
+    let other = ["rpkg", "upgrade", "--all", "--repository", "afleet", "--workspace", "other", "--yes"];
+    let skipped = world.run(&other);
+    expect(&skipped, 0, "", "afleet.shop.a is upgraded to ablue.app.v2 in afleet.shop.next already\n");
 }
