@@ -20,13 +20,35 @@ pub const MAX_TEXT: ByteSize = ByteSize::kib(16);
 
 /// Where an upgrade found that both sides changed the same, as clients see it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", from = "Written")]
 pub struct Conflicts {
     /// The first ones.
     pub listed: Vec<Value>,
     /// How many more there are.
-    #[serde(default)]
     pub left_out: usize,
+}
+
+/// What rows have.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    /// All of them, as they were written before there was an end to it.
+    All(Vec<Value>),
+    #[serde(rename_all = "camelCase")]
+    Some {
+        listed: Vec<Value>,
+        #[serde(default)]
+        left_out: usize,
+    },
+}
+
+impl From<Written> for Conflicts {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::All(all) => all.into_iter().collect(),
+            Written::Some { listed, left_out } => Self { listed, left_out },
+        }
+    }
 }
 
 impl Conflicts {
@@ -126,6 +148,15 @@ mod tests {
     fn many(number: usize, length: usize) -> Vec<ResultItem> {
         let message = "x".repeat(length);
         vec![ResultItem { message, ..ResultItem::default() }; number]
+    }
+
+    #[test]
+    fn rows_from_before_there_was_an_end_are_read() {
+        let before: Conflicts = serde_json::from_value(json!([{"id": "a"}])).unwrap();
+        let now = Conflicts { listed: vec![json!({"id": "a"})], left_out: 3 };
+        assert_eq!(before, Conflicts { left_out: 0, ..now.clone() });
+        let again: Conflicts = serde_json::from_value(serde_json::to_value(&now).unwrap()).unwrap();
+        assert_eq!(again, now);
     }
 
     #[test]

@@ -258,7 +258,6 @@ fn resources_and_rules_that_are_none() {
 
 /// Decisions that are none: the line is named.
 #[test]
-#[allow(clippy::too_many_lines, reason = "a table of what is refused")]
 fn decisions() {
     let world = World::with_web();
     world.get_web();
