@@ -1,6 +1,6 @@
 //! Pushes on their way: written down before they are sent, so that a kill loses none.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lanai_repository::packages::{Command, Intent, Journal, Outcome};
@@ -107,6 +107,11 @@ impl Pushes {
             key
         };
         self.remove(&gone).await;
+    }
+
+    /// The labels of pushes that were begun, and whose effects are not written yet.
+    pub(crate) fn on_their_way(&self) -> HashSet<String> {
+        self.open().rows.keys().cloned().collect()
     }
 
     /// The effects of a push could not be written: its row stays, for whoever finds out what became of it.

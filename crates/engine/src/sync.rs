@@ -1,6 +1,6 @@
 //! Looking at a remote: what others did there becomes rows.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -14,6 +14,7 @@ use crate::bounds::Conflicts;
 use crate::content;
 use crate::create::first_task;
 use crate::diverged;
+use crate::doubt;
 use crate::engine::{Engine, is_overtaken};
 use crate::error::{Error, Reason, Subject};
 use crate::fetch::{blocking, remote_error, self_lock};
@@ -96,6 +97,8 @@ impl Engine {
         // Where the branch had to be made, that is done or failed.
         self.inner.pushes.settled(&label).await;
         let (refs, snapshot) = looked?;
+        // Behind the look: what it saw of a push of ours is written by those who wait for it, or is written already.
+        let on_their_way = self.inner.pushes.on_their_way();
         let mut found = ByPackage::new();
         let mut problems = snapshot.problems;
         for fact in snapshot.revisions {
@@ -118,8 +121,15 @@ impl Engine {
         let mut changed = 0;
         loop {
             let known = self.known(namespace, repository).await?;
-            let look =
-                Look { namespace, registered: &registered, refs: &refs, before, known: &known, is_ending };
+            let look = Look {
+                namespace,
+                registered: &registered,
+                refs: &refs,
+                before,
+                known: &known,
+                on_their_way: &on_their_way,
+                is_ending,
+            };
             let (written, rest) = self.compare(&look, &found).await?;
             changed += written;
             if rest == Rest::Nothing {
@@ -194,6 +204,8 @@ impl Engine {
                 verdicts.push((name.clone(), None, verdict));
             }
         }
+        verdicts
+            .retain(|(name, _, _)| !look.on_their_way.contains(&doubt::label(look.namespace, name.as_str())));
         if verdicts.is_empty() {
             return Ok(());
         }
@@ -503,6 +515,8 @@ struct Look<'a> {
     /// What was written behind this revision is left for the next look.
     before: Revision,
     known: &'a Known,
+    /// Revisions that somebody is pushing, by their labels: they are left for the next look.
+    on_their_way: &'a HashSet<String>,
     /// The repository is on its way out: what is new in it is not taken over, as nobody would remove it any more.
     is_ending: bool,
 }
