@@ -168,23 +168,26 @@ async fn a_push_whose_effects_cannot_be_written_is_not_forgotten() {
     assert_eq!(world.rows("guards.engine.lanai").await, 1, "only that of new packages");
 }
 
+/// The remote has done it, and those who wait for it have not written it down: a look in between takes nothing over.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deletion_that_a_look_saw_first_is_done() {
+async fn a_look_leaves_alone_what_is_on_its_way() {
     let (gate, world) = gated(REVISIONS).await;
     let name = published(&world).await;
     world.lifecycle(name, Route::Main, "DeletionProposed").await.unwrap();
     world.settled("blueprints").await;
+    let before = world.get(name).await.unwrap();
     gate.arm();
     let deleting = tokio::spawn({
         let world = world.clone();
         async move { world.delete(name).await }
     });
     gate.reached().await;
-    // The remote has done it. A look sees that, and is faster.
+    assert!(!world.refs("blueprints").contains(&"tags/web/v1".to_owned()), "the remote has done it");
     world.sync("blueprints").await;
-    assert!(world.get(name).await.is_none());
+    assert_eq!(world.get(name).await, Some(before));
     gate.open();
     deleting.await.unwrap().unwrap();
+    assert_eq!(world.get(name).await, None);
     assert_eq!(world.rows("guards.engine.lanai").await, 1, "only that of new packages");
 }
 
