@@ -36,18 +36,18 @@ fn files_are_included_by_where_the_caller_is() {
     let repository = Repository::with(&[("f", "1")]);
     let home = tempfile::tempdir().unwrap();
     let place = |name: &str| home.path().canonicalize().unwrap().join(name);
-    for (name, head) in [("work/a", "ref: refs/heads/main"), ("play/b", "ref: refs/heads/release/1")] {
+    for (name, head) in [("office/a", "ref: refs/heads/main"), ("play/b", "ref: refs/heads/release/1")] {
         fs::create_dir_all(place(name).join(".git")).unwrap();
         fs::create_dir_all(place(name).join("deep/er")).unwrap();
         fs::write(place(name).join(".git/HEAD"), format!("{head}\n")).unwrap();
     }
-    fs::create_dir_all(place("work/linked")).unwrap();
-    fs::write(place("work/linked/.git"), "gitdir: ../a/.git\n").unwrap();
+    fs::create_dir_all(place("office/linked")).unwrap();
+    fs::write(place("office/linked/.git"), "gitdir: ../a/.git\n").unwrap();
     let base = repository.path().parent().unwrap().display().to_string();
     let rewrite = |word: &str| format!("[url \"{base}/\"]\ninsteadOf = {word}:\n");
     fs::write(place("work.config"), rewrite("work")).unwrap();
     fs::write(place("release.config"), rewrite("release")).unwrap();
-    let conditions = "[includeIf \"gitdir:~/work/\"]\npath = ~/work.config\n[includeIf \"onbranch:release/\"]\npath = ~/release.config\n";
+    let conditions = "[includeIf \"gitdir:~/office/\"]\npath = ~/work.config\n[includeIf \"onbranch:release/\"]\npath = ~/release.config\n";
     fs::write(place(".gitconfig"), conditions).unwrap();
     let name = repository.path().file_name().unwrap().to_str().unwrap();
     let check = |folder: &str, works: &[&str]| {
@@ -58,9 +58,9 @@ fn files_are_included_by_where_the_caller_is() {
             assert_eq!(found.is_ok(), works.contains(&word), "{word} in {folder:?}: {found:?}");
         }
     };
-    check("work/a", &["work"]);
-    check("work/a/deep/er", &["work"]);
-    check("work/linked", &["work"]);
+    check("office/a", &["work"]);
+    check("office/a/deep/er", &["work"]);
+    check("office/linked", &["work"]);
     check("play/b", &["release"]);
     check("play", &[]);
 }
