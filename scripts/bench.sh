@@ -14,6 +14,8 @@ cargo bench --locked -p lanai-yaml --bench yaml -- "$@"
 if [ "$#" -eq 0 ]; then
   cargo bench --locked -p lanai-merge --bench merge
   cargo bench --locked -p lanai --bench update
+  cargo bench --locked -p lanai --bench render
+  cargo bench --locked -p lanai --bench runner
   cargo bench --locked -p lanai --bench verbs
   if have go; then
     mkdir -p "$target/etcd"

@@ -136,7 +136,7 @@ pub(crate) struct Eval {
     #[arg(long, conflicts_with = "output")]
     pub diff: bool,
     /// Keep the function in the pipeline of the Kptfile
-    #[arg(short, long)]
+    #[arg(short, long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", hide_default_value = true, hide_possible_values = true)]
     pub save: bool,
     /// Which part of the pipeline --save puts it into
     #[arg(short = 't', long = "type", value_name = "mutator|validator")]
@@ -170,10 +170,10 @@ pub(crate) struct Matching {
     #[arg(long, value_name = "NAMESPACE", default_value = "", hide_default_value = true)]
     pub match_namespace: String,
     /// Only resources with this label
-    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
+    #[arg(long, value_name = "KEY=VALUE")]
     pub match_labels: Vec<String>,
     /// Only resources with this annotation
-    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
+    #[arg(long, value_name = "KEY=VALUE")]
     pub match_annotations: Vec<String>,
     /// No resources of this group and version
     #[arg(long, value_name = "API_VERSION", default_value = "", hide_default_value = true)]
@@ -188,10 +188,10 @@ pub(crate) struct Matching {
     #[arg(long, value_name = "NAMESPACE", default_value = "", hide_default_value = true)]
     pub exclude_namespace: String,
     /// No resources with this label
-    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
+    #[arg(long, value_name = "KEY=VALUE")]
     pub exclude_labels: Vec<String>,
     /// No resources with this annotation
-    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
+    #[arg(long, value_name = "KEY=VALUE")]
     pub exclude_annotations: Vec<String>,
 }
 

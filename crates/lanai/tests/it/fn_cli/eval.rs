@@ -77,6 +77,33 @@ fn flags_that_do_not_fit_are_refused() {
 }
 
 #[test]
+fn each_flag_of_a_selector_is_one_pair_as_kpts() {
+    let desk = Desk::new();
+    let two = CONFIG.replace("  name: settings", "  annotations:\n    zones: a,b\n  name: settings");
+    desk.write("web/settings.yaml", &two);
+    let eval = |zones: &str| {
+        let chosen = ["--match-annotations", zones, "--", "tier=back"];
+        let seen = desk.lanai(&[&["fn", "eval", "web", "-i", "set-labels"][..], &chosen].concat());
+        assert_eq!(seen.code, Some(0), "{}", seen.stderr);
+        desk.read("web/settings.yaml")
+    };
+    assert_eq!(eval("zones=a"), two);
+    assert!(eval("zones=a,b").contains("tier: back"));
+}
+
+#[test]
+fn saving_can_be_spelt_out_and_turned_off() {
+    let desk = Desk::new();
+    let eval = |save: &str| {
+        let seen = desk.lanai(&["fn", "eval", "web", "-i", "no-op", save, "-t", "mutator"]);
+        assert_eq!(seen.code, Some(0), "{save}: {}", seen.stderr);
+        desk.read("web/Kptfile")
+    };
+    assert!(!eval("--save=false").contains("no-op"));
+    assert!(eval("--save=true").contains("no-op"));
+}
+
+#[test]
 fn a_file_of_the_package_can_configure_it_and_is_not_seen() {
     let desk = Desk::new();
     let config = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: labels\ndata:\n  tier: back\n";
