@@ -54,7 +54,9 @@ fn seeds_and_regressions() {
         for entry in std::fs::read_dir(fuzz.join(folder)).unwrap() {
             let path = entry.unwrap().path();
             println!("{}", path.display());
-            merging::merge(&std::fs::read(&path).unwrap());
+            let bytes = std::fs::read(&path).unwrap();
+            merging::merge(&bytes);
+            merging::both_arrive(&bytes);
             count += 1;
         }
     }

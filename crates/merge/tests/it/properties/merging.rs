@@ -166,6 +166,29 @@ fn texts(bytes: &[u8]) {
             conflicts_are_real(&merged.conflicts);
         }
     }
+    plain_texts([&bytes[..third], &bytes[third..2 * third], &bytes[2 * third..]]);
+}
+
+/// Three texts that are no resources; a side whose text is a single byte, or none, has no file. Only what one side removed and the
+/// other left as it was may go without a conflict.
+fn plain_texts(texts: [&[u8]; 3]) {
+    let side = |text: &[u8]| {
+        let file = (text.len() > 1).then(|| ("notes.txt", File::regular(text)));
+        Package::from_entries(file, Limits::default()).expect("one file at most")
+    };
+    let all = texts.map(side);
+    let [original, upstream, local] = &all;
+    for policy in [Policy::UpstreamWins, Policy::LocalWins] {
+        let merged = merged([original, upstream, local], policy, &[]);
+        conflicts_are_real(&merged.conflicts);
+        for (side, other) in [(upstream, local), (local, upstream)] {
+            for (path, file) in side.iter() {
+                let removed = original.get(path) == Some(file) && other.get(path).is_none();
+                let there = merged.package.get(path).is_some();
+                assert!(there || removed || !merged.conflicts.is_empty(), "{path} is gone: {file:?}");
+            }
+        }
+    }
 }
 
 fn merged([original, upstream, local]: [&Package; 3], policy: Policy, resolutions: &[Resolution]) -> Merged {
@@ -280,7 +303,7 @@ fn nothing_is_dropped(sides: [&Package; 3], merges: &[&Merged]) {
             for (path, file) in
                 side.iter().filter(|(path, _)| !lanai_krm::package::is_resource_name(path.file_name()))
             {
-                let removed = original.get(path).is_some() && other.get(path).is_none();
+                let removed = original.get(path) == Some(file) && other.get(path).is_none();
                 let there = merged.package.get(path).is_some();
                 assert!(there || removed || settled(path.as_str()), "{path} is gone: {file:?}");
             }

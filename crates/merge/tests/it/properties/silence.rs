@@ -110,7 +110,11 @@ fn check([original, upstream, local]: &[Facts; 3], result: &Facts, merged: &Merg
             || format!("{key:?}: {was:?}, {theirs:?}, {ours:?} became {is:?}\n{:#?}", merged.conflicts);
         match (expected, settled) {
             (Some(expected), None) => assert!(is == expected || excused(result, key, is), "{}", shown()),
-            (None, None) => assert!(merges_further(part), "no conflict: {}", shown()),
+            (None, None) => {
+                // Where one side has it no more there is nothing to merge with: that is a conflict, never a choice.
+                let everywhere = theirs.is_some() && ours.is_some() && is.is_some();
+                assert!(merges_further(part) && everywhere, "no conflict: {}", shown());
+            }
             (_, Some(conflict)) => {
                 let exact = matches!(part, Part::Value(path) if Name::of(conflict).field == *path);
                 match conflict.chosen {
